@@ -39,6 +39,7 @@ _CLOSED: Final = {
     UnansweredReason.BROKER_CLOSED: "closed",
     UnansweredReason.BROKER_RESET: "reset",
 }
+_UNANSWERED: Final = "KD1407"
 _UNASKED: Final = "it sent answers that nobody asked for"
 _SKIPPED: Final = "it left requests without an answer and answered later ones"
 _OF_DAY: Final = slice(11, 19)
@@ -90,27 +91,38 @@ class RecordedFaults:
 
     def add_connection(self, connection: Connection) -> None:
         """Add a connection that has ended."""
-        rule_id = _NEVER_MADE.get(connection.close_reason or "")
-        if rule_id is not None:
-            self._add((rule_id, connection.broker, None), connection, connection.first_ns)
-        elif connection.tls_fault is not None:
-            key = (_TLS[connection.tls_fault], connection.broker, connection.tls_problem)
-            self._add(key, connection, connection.first_ns)
+        address, reason = connection.broker, connection.close_reason
+        key = key_of_connection(address, reason, connection.tls_fault, connection.tls_problem)
+        if key is not None:
+            self.add(key, _once(connection, connection.first_ns))
 
     def add_exchange(self, exchange: Exchange) -> None:
         """Add an exchange, of which only those count that lack a side."""
         connection, reason = exchange.connection, exchange.unanswered_reason
-        if exchange.is_violation:
-            self._add(("KD1404", connection.broker, _UNASKED), connection, exchange.time_ns)
-        elif reason is None or connection.tls_fault is not None:
-            return
-        elif reason is UnansweredReason.SKIPPED:
-            self._add(("KD1404", connection.broker, _SKIPPED), connection, exchange.time_ns)
-        elif reason in _CLOSED:
-            key = ("KD1407", connection.broker, _CLOSED[reason])
-            tally = self._add(key, connection, exchange.time_ns)
-            if tally is not None and len(tally.apis) < _MOST_NAMES:
-                tally.apis[kind_text(exchange.api_key, exchange.version)] = None
+        is_violation, has_tls_fault = exchange.is_violation, connection.tls_fault is not None
+        key = key_of_exchange(
+            connection.broker, reason, is_violation=is_violation, has_tls_fault=has_tls_fault
+        )
+        if key is not None:
+            once = _once(connection, exchange.time_ns)
+            once.apis[kind_text(exchange.api_key, exchange.version)] = None
+            self.add(key, once)
+
+    def add(self, key: Key, times: FaultTally) -> None:
+        """Add that a fault was seen, once or several times."""
+        tally = self._tallies.get(key)
+        if tally is None:
+            if len(self._tallies) >= MAX_KINDS:
+                self.left_out += times.count
+                return
+            tally = FaultTally(0, times.first_ns, times.last_ns, {}, {})
+            self._tallies[key] = tally
+        tally.count += times.count
+        tally.first_ns = min(tally.first_ns, times.first_ns)
+        tally.last_ns = max(tally.last_ns, times.last_ns)
+        for known, more in ((tally.clients, times.clients), (tally.apis, times.apis)):
+            if len(known) < _MOST_NAMES:
+                known.update(more)
 
     def findings(self) -> "list[Finding]":
         """Return a finding for each broker and cause: the worst first, then the most frequent."""
@@ -119,19 +131,46 @@ class RecordedFaults:
             made, key=lambda each: (_SEVERITIES.index(each.severity), -each.evidence["count"])
         )
 
-    def _add(self, key: Key, connection: Connection, time_ns: int) -> FaultTally | None:
-        tally = self._tallies.get(key)
-        if tally is None:
-            if len(self._tallies) >= MAX_KINDS:
-                self.left_out += 1
-                return None
-            tally = self._tallies[key] = FaultTally(0, time_ns, time_ns, {}, {})
-        tally.count += 1
-        tally.first_ns = min(tally.first_ns, time_ns)
-        tally.last_ns = max(tally.last_ns, time_ns)
-        if len(tally.clients) < _MOST_NAMES:
-            tally.clients[connection.client.rpartition(":")[0]] = None
-        return tally
+
+def key_of_connection(
+    address: str, close_reason: str | None, fault: TlsFault | None, problem: str | None
+) -> Key | None:
+    """Return the fault of a connection; None if it has none.
+
+    Args:
+        address: of the broker.
+        close_reason: as `Connection` has it.
+        fault: of its TLS.
+        problem: the same in words.
+    """
+    rule_id = _NEVER_MADE.get(close_reason or "")
+    if rule_id is not None:
+        return rule_id, address, None
+    return None if fault is None else (_TLS[fault], address, problem)
+
+
+def key_of_exchange(
+    address: str, reason: UnansweredReason | None, *, is_violation: bool, has_tls_fault: bool
+) -> Key | None:
+    """Return the fault that an exchange shows; None if it shows none.
+
+    Args:
+        address: of the broker.
+        reason: why it was not answered.
+        is_violation: as `Exchange` has it.
+        has_tls_fault: whether its connection has a fault of TLS, which explains the rest.
+    """
+    if is_violation:
+        return "KD1404", address, _UNASKED
+    if reason is None or has_tls_fault:
+        return None
+    if reason is UnansweredReason.SKIPPED:
+        return "KD1404", address, _SKIPPED
+    return (_UNANSWERED, address, _CLOSED[reason]) if reason in _CLOSED else None
+
+
+def _once(connection: Connection, time_ns: int) -> FaultTally:
+    return FaultTally(1, time_ns, time_ns, {connection.client.rpartition(":")[0]: None}, {})
 
 
 def _finding(key: Key, tally: FaultTally) -> "Finding":
@@ -141,8 +180,8 @@ def _finding(key: Key, tally: FaultTally) -> "Finding":
     evidence: dict[str, Any] = {"address": address, **tally.evidence()}
     if why is not None:
         evidence["why"] = why
-    if tally.apis:
-        evidence["apis"] = ", ".join(tally.apis)
+    if rule_id == _UNANSWERED:
+        evidence["apis"] = ", ".join(sorted(tally.apis))
     finding = found(rule_id, **evidence)
     return msgspec.structs.replace(finding, title=f"{finding.title} ({_when(tally)})")
 

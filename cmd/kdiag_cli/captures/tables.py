@@ -6,7 +6,6 @@ It needs the extra `report`: see `require_report_extra`.
 from collections.abc import Callable
 from pathlib import Path
 
-from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.selection import Selection
 from kdiag.report.parquet import ParquetTables
 from kdiag_cli.captures.printer import Printer, SortedPrinter
@@ -23,7 +22,8 @@ def tables_of(
     folder: Path,
     contents: TableContents,
     choose: Callable[[int | None], Selection] = _all,
-    observe: Callable[[Printer, TopicNames], Printer] | None = None,
+    *,
+    judges_traffic: bool = False,
 ) -> CaptureResult:
     """Write the tables of captures into a folder.
 
@@ -32,8 +32,7 @@ def tables_of(
         folder: where to; made if it does not exist.
         contents: what the tables hold.
         choose: returns which exchanges they hold, given the time of the first packet.
-        observe: returns what sees everything on its way into the tables; the traffic is judged
-            then.
+        judges_traffic: whether clients, brokers and connections are judged.
 
     Raises:
         CaptureError: a capture cannot be read.
@@ -50,10 +49,8 @@ def tables_of(
     )
     tables = ParquetTables(folder, reading.names, choice, lambda: reading.files)
     try:
-        printer: Printer = tables if observe is None else observe(tables, reading.names)
-        if contents.is_sorted:
-            printer = SortedPrinter(printer)
+        printer: Printer = SortedPrinter(tables) if contents.is_sorted else tables
         selection = choose(reading.first_ns)
-        return reading.read(printer, selection, judges_traffic=observe is not None)
+        return reading.read(printer, selection, judges_traffic=judges_traffic)
     finally:
         tables.discard()  # what was not finished

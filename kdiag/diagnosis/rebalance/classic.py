@@ -13,7 +13,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance import reasons
 from kdiag.diagnosis.rebalance.events import (
     Beat,
@@ -47,9 +46,6 @@ from kdiag.diagnosis.rebalance.roster import Member, Roster
 
 _TO_JOIN_AGAIN: Final = "REBALANCE_IN_PROGRESS"
 _UNASKED: Final = "nobody told it to, and nobody came or went"
-_NOT_LET_IN: Final = frozenset(
-    {"INCONSISTENT_GROUP_PROTOCOL", "INVALID_SESSION_TIMEOUT", "GROUP_MAX_SIZE_REACHED"}
-)
 _SKIPPED: Final = "generations between are missing, so it may be the cause of another one"
 
 
@@ -387,18 +383,16 @@ class ClassicGroup:
 
     def _count_refusal(self, event: Beat | SyncAnswered | JoinAnswered, error: str) -> None:
         refusals = self.history.refusals
-        if isinstance(event, JoinAnswered) and error in _NOT_LET_IN:
-            client = event.asked.client
-            place = (error, _asked_for(event.asked), client.client_id, client.host)
-            refusals.joins[place] = refusals.joins.get(place, 0) + 1
+        if isinstance(event, JoinAnswered):
+            asked, client = event.asked, event.asked.client
+            place = (client.client_id, client.host)
+            wanted = asked.subscription.assignors
+            refusals.note_join(error, wanted, asked.session_timeout_ns, place)
         if isinstance(event, Beat) and not event.is_heartbeat:
-            refusals.commits[error] = refusals.commits.get(error, 0) + 1
+            refusals.note_commit(error)
         member = self._roster.member(event.member_id)
-        instance = member.info.instance_id if member is not None else None
-        if error == "FENCED_INSTANCE_ID" and instance is not None:
-            refusals.fenced[instance] = refusals.fenced.get(instance, 0) + 1
-        if error == "UNKNOWN_MEMBER_ID" and member is not None:
-            refusals.unknown[event.member_id] = refusals.unknown.get(event.member_id, 0) + 1
+        if member is not None:
+            refusals.note_member(error, member.info)
 
     def _leaving(self, event: Leaving) -> None:
         if event.refusal is not None:
@@ -587,10 +581,3 @@ def _as_poll_timeout(cause: RebalanceCause, member: Member) -> RebalanceCause:
         f"of {limit_s:g} s had passed since its assignment"
     )
     return replace(cause, cause=CauseKind.POLL_TIMEOUT, confidence=Confidence.LIKELY, note=note)
-
-
-def _asked_for(asked: JoinAsked) -> str:
-    """Return what a coordinator may refuse of a JoinGroup."""
-    assignors = "/".join(asked.subscription.assignors) or "none"
-    seconds = asked.session_timeout_ns / NS_PER_S
-    return f"assignors {assignors}, session.timeout.ms {seconds:g} s"

@@ -4,12 +4,14 @@ A rebalance is a change of generation (classic groups) or of group epoch (the ot
 cannot tell is None, or the cause `unknown`; nothing is guessed and then called certain.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 import msgspec
 import msgspec.structs
 
+from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance.moves import Moved
 
 
@@ -225,6 +227,46 @@ class Refusals(msgspec.Struct):
             self.coordinator[error] = self.coordinator.get(error, 0) + 1
         return is_lost
 
+    def note_join(
+        self,
+        error: str,
+        assignors: Sequence[str],
+        session_timeout_ns: int,
+        client: tuple[str | None, str | None],
+    ) -> None:
+        """Count the error of a JoinGroup if it is for what the client asked for.
+
+        Args:
+            error: Kafka's name.
+            assignors: what the client asked for.
+            session_timeout_ns: likewise.
+            client: its id and host.
+        """
+        if error in NOT_LET_IN:
+            seconds = session_timeout_ns / NS_PER_S
+            asked = f"assignors {'/'.join(assignors) or 'none'}, session.timeout.ms {seconds:g} s"
+            place = (error, asked, *client)
+            self.joins[place] = self.joins.get(place, 0) + 1
+
+    def note_commit(self, error: str) -> None:
+        """Count the error of a commit."""
+        self.commits[error] = self.commits.get(error, 0) + 1
+
+    def note_member(self, error: str, member: GroupMember) -> None:
+        """Count an error if it says that a member is none any more."""
+        instance = member.instance_id
+        if error == FENCED and instance is not None:
+            self.fenced[instance] = self.fenced.get(instance, 0) + 1
+        if error == UNKNOWN:
+            self.unknown[member.member_id] = self.unknown.get(member.member_id, 0) + 1
+
+
+FENCED: Final = "FENCED_INSTANCE_ID"
+UNKNOWN: Final = "UNKNOWN_MEMBER_ID"
+NOT_LET_IN: Final = frozenset(
+    {"INCONSISTENT_GROUP_PROTOCOL", "INVALID_SESSION_TIMEOUT", "GROUP_MAX_SIZE_REACHED"}
+)
+"""The errors of a JoinGroup that are for what it asks for."""
 
 _NO_COORDINATOR: Final = frozenset(
     {"NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"}

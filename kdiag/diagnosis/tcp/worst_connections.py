@@ -42,7 +42,10 @@ class WorstConnections:
 
     def end(self, connection: Connection) -> None:
         """Judge a connection that has ended."""
-        cycles = self._cycles.pop(connection.number, None) or RequestCycles()
+        self.judge(connection, self._cycles.pop(connection.number, RequestCycles()))
+
+    def judge(self, connection: Connection, cycles: RequestCycles) -> None:
+        """Judge a connection with its request cycles."""
         if connection.tcp is None:
             return
         for finding in find(connection, limits_of(connection.tcp, cycles), cycles):
@@ -67,7 +70,11 @@ class WorstConnections:
             yield msgspec.structs.replace(finding, title=title, evidence=evidence)
 
 
-def badness(finding: Finding) -> tuple[int, int]:
-    """Return how bad a finding on a connection is, beside others of its kind."""
+def badness(finding: Finding) -> tuple[int, int, int]:
+    """Return how bad a finding on a connection is, beside others of its kind.
+
+    Of two that are as bad the first connection counts, in whichever order they end.
+    """
     evidence = finding.evidence
-    return evidence.get("retransmits", 0), evidence.get("percent", 0)
+    of_both = evidence.get("retransmits", 0), evidence.get("percent", 0)
+    return *of_both, -evidence.get("connection", 0)

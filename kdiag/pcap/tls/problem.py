@@ -10,6 +10,17 @@ from kdiag.pcap.tls.facts import Alert, TlsFacts
 
 BROKER_SPEAKS_TLS: Final = "the broker speaks TLS and the client does not: the port is one for TLS"
 
+_FAULTS: Final = {
+    BROKER_SPEAKS_TLS: TlsFault.TLS_PORT,
+    "the broker answers without TLS": TlsFault.PLAINTEXT_PORT,
+    "the broker closed without a byte of TLS": TlsFault.HANDSHAKE,
+    "no common version": TlsFault.HANDSHAKE,
+    "the handshake failed": TlsFault.HANDSHAKE,
+    "the broker said": TlsFault.BROKEN,
+    "the client said": TlsFault.BROKEN,
+}
+"""By what the sentences begin with."""
+
 _STARTED_BEFORE: Final = "it started before the capture, so its keys cannot be found"
 _HARMLESS: Final = frozenset({"close_notify", "user_canceled", "no_renegotiation", "encrypted"})
 _SIDES: Final = ("broker", "client")
@@ -25,6 +36,15 @@ class TlsProblem(NamedTuple):
 
     text: str
     fault: TlsFault | None = None
+
+
+def fault_of(text: str) -> TlsFault | None:
+    """Return the fault that the sentence of a problem tells: it is all that tables have of it.
+
+    Returns:
+        None if the connection only cannot be read.
+    """
+    return next((fault for words, fault in _FAULTS.items() if text.startswith(words)), None)
 
 
 def told_alerts(facts: TlsFacts) -> tuple[TlsAlert, ...]:
@@ -45,19 +65,22 @@ def tls_problem(facts: TlsFacts, connection: Connection, *, has_keys: bool) -> T
         has_keys: whether secrets of any connection were given.
     """
     if facts.server_speaks_tls is False:
-        text = "the broker answers without TLS: the port is one for plaintext"
-        return TlsProblem(text, TlsFault.PLAINTEXT_PORT)
+        return _problem("the broker answers without TLS: the port is one for plaintext")
     alert = next((each for each in facts.alerts if each.name not in _HARMLESS), None)
     if alert is not None:
-        return _alert_problem(facts, alert)
+        return _problem(_alert_text(facts, alert))
     if facts.client_speaks_tls and facts.server_speaks_tls is None:
         is_refused = connection.closed_by == "broker"
         why = "the broker closed without a byte of TLS, as a plaintext listener does"
-        return TlsProblem(why, TlsFault.HANDSHAKE) if is_refused else None
+        return _problem(why) if is_refused else None
     unread = _key_problem(facts) if has_keys else _start_problem(facts)
     if unread == _STARTED_BEFORE and connection.continues:
         unread = "it was silent for so long that its keys were given up"
-    return None if unread is None else TlsProblem(unread)
+    return None if unread is None else _problem(unread)
+
+
+def _problem(text: str) -> TlsProblem:
+    return TlsProblem(text, fault_of(text))
 
 
 def _key_problem(facts: TlsFacts) -> str | None:
@@ -76,14 +99,12 @@ def _start_problem(facts: TlsFacts) -> str | None:
     return _STARTED_BEFORE
 
 
-def _alert_problem(facts: TlsFacts, alert: Alert) -> TlsProblem:
+def _alert_text(facts: TlsFacts, alert: Alert) -> str:
     """Return what an alert says: in TLS most of them end the handshake."""
     who = _SIDES[alert.is_client]
     if alert.name == "protocol_version":
         offered = ", ".join(facts.offered_versions) or "none that was captured"
-        text = f"no common version: the client offers {offered}, the {who} said protocol_version"
-        return TlsProblem(text, TlsFault.HANDSHAKE)
+        return f"no common version: the client offers {offered}, the {who} said protocol_version"
     if facts.decrypted_records:
-        return TlsProblem(f"the {who} said {alert.name}", TlsFault.BROKEN)
-    text = f"the handshake failed: the {who} said {alert.name}"
-    return TlsProblem(text, TlsFault.HANDSHAKE)
+        return f"the {who} said {alert.name}"
+    return f"the handshake failed: the {who} said {alert.name}"

@@ -6,6 +6,7 @@
 A file looks like that of a report (`kdiag.report.sql_report`), in DuckDB's dialect alone.
 """
 
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -55,9 +56,27 @@ def ask(database: Database, name: str, package: str = OVERVIEW, /, **values: Any
     Raises:
         ReportError: if a table is missing or memory is full.
     """
+    return [*rows_of(database, name, package, **values)]
+
+
+def rows_of(
+    database: Database, name: str, package: str = OVERVIEW, /, **values: Any
+) -> Iterator[Row]:
+    """Yield the answer to a question row by row; ask nothing else meanwhile.
+
+    Args:
+        database: the tables.
+        name: of the question.
+        package: whose question it is.
+        values: of its parameters; the others have their defaults.
+
+    Raises:
+        ReportError: as `ask`.
+    """
     query = question(name, package).query()
     answer = database.ask(query._replace(values=query.values | values))
-    return [row for batch in database.rows_of(answer) for row in batch.to_pylist()]
+    for batch in database.rows_of(answer):
+        yield from batch.to_pylist()
 
 
 def ask_report(database: Database, name: str, most: int) -> ReportAnswer:

@@ -48,7 +48,11 @@ def tables_of_items(
 ) -> dict[str, pa.Table]:
     """Return the tables of exchanges and connections."""
     batches: dict[str, list[pa.RecordBatch]] = {each.name: [] for each in choice.tables}
-    tables = TableBatches(lambda name, batch: batches[name].append(batch), TopicNames(), choice)
+    names = TopicNames()
+    groups = CaptureEvents(names.name)
+    tables = TableBatches(
+        lambda name, batch: batches[name].append(batch), names, choice, groups=groups
+    )
     for item in items:
         tables.add(item)
     tables.flush()

@@ -87,6 +87,10 @@ class PageFindings:
         """
         rules = sorted(
             self._rules.values(),
-            key=lambda each: (_SEVERITIES.index(each.first.severity), -each.number),
+            key=lambda each: (
+                _SEVERITIES.index(each.first.severity),
+                -each.number,
+                each.first.id,
+            ),
         )
         return [each.remark(kept) for each in rules] or [self._nothing]

@@ -9,19 +9,15 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S, TimeRange
-from kdiag.errors import CaptureError, ReportError
-from kdiag.exchange.context.topic_names import TopicNames
+from kdiag.errors import CaptureError
 from kdiag.exchange.documents.document import moment_of
 from kdiag.exchange.line.phrase import count, size
 from kdiag.report.engine import Database, holds_tables, open_folder
 from kdiag.report.overview.overview import Overview, read_overview
-from kdiag.report.overview.traffic.judgement import judge_tables
-from kdiag_cli.captures.printer import Printer
 from kdiag_cli.captures.reading import CaptureResult, run_on_captures
 from kdiag_cli.captures.tables import tables_of
-from kdiag_cli.commands.report.page.findings import PageFindings
+from kdiag_cli.commands.report.page.judged import Judged, judge_captures, judge_folder
 from kdiag_cli.commands.report.page.kept_exchanges import KeptExchanges
-from kdiag_cli.commands.report.page.observed import ObservedCaptures
 from kdiag_cli.commands.report.page.sections import sections_of
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.captures import CaptureInputs, TableContents
@@ -36,11 +32,6 @@ MEMORY_LIMIT: Final = "208MB"
 
 _CONTENTS: Final = TableContents(bodies=True, tcp=True)
 _MOST_NAMES: Final = 6
-_NO_CAPTURES: Final = (
-    "Made from tables. They tell what is wrong with clients and brokers (KD4101 to KD5101), but "
-    "not what compression would spare (KD4103). Nor are these judged: connections that failed, "
-    "rebalances, and what TCP did. kdiag report --html with the captures judges all."
-)
 
 
 class PageTarget(NamedTuple):
@@ -72,7 +63,8 @@ def _run(target: PageTarget, inputs: CaptureInputs) -> ExitCode:
     try:
         if len(inputs.files) == 1 and holds_tables(inputs.files[0]):
             with open_folder(inputs.files[0], MEMORY_LIMIT, target.times) as database:
-                _write(target, inputs, database, script)
+                judged = judge_folder(database, target.times)
+                _write(target, inputs, database, script, judged)
             return ExitCode.DONE
         return _of_captures(target, inputs, script)
     finally:
@@ -83,63 +75,43 @@ def _of_captures(target: PageTarget, inputs: CaptureInputs, script: ChartScript)
     for each in inputs.files:
         if "://" in each:
             raise CaptureError(each, "holds no tables; captures there are read by kdiag pipeline")
-    observers: list[ObservedCaptures] = []
-
-    def observe(tables: Printer, names: TopicNames) -> Printer:
-        observers.append(ObservedCaptures(tables, names))
-        return observers[0]
-
     with tempfile.TemporaryDirectory(prefix="kdiag-tables-") as folder:
         contents = _CONTENTS._replace(records=target.has_records)
-        result = tables_of(inputs, Path(folder), contents, observe=observe)
+        result = tables_of(inputs, Path(folder), contents, judges_traffic=True)
         if not result.is_interrupted:
             result.say_warnings()
-            observers[0].findings.add(result.findings)
-            with open_folder(Path(folder), MEMORY_LIMIT, target.times) as database:
-                _write(target, inputs, database, script, (result, observers[0]))
+            with open_folder(folder, MEMORY_LIMIT) as whole:
+                judged = judge_captures(whole, result.findings)
+            judged.notes.extend(_lost(result))
+            with open_folder(folder, MEMORY_LIMIT, target.times) as database:
+                _write(target, inputs, database, script, judged, result)
         return result.exit_code
 
 
-def _write(
+def _write(  # noqa: PLR0913, PLR0917 - what the page is of
     target: PageTarget,
     inputs: CaptureInputs,
     database: Database,
     script: ChartScript,
-    read: tuple[CaptureResult, ObservedCaptures] | None = None,
+    judged: Judged,
+    read: CaptureResult | None = None,
 ) -> None:
     """Write the page of tables, and of the reading of the captures that they were made of."""
-    found, notes = _judged(database) if read is None else (read[1].findings, _lost(read[0]))
+    found = judged.findings
     overview = read_overview(database, found.exchange_numbers())
     kept = KeptExchanges(overview.kept)
     names = [Path(each).name or each for each in inputs.files]
     title = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-    tcp = [] if read is None else list(read[1].tcp_parts())
+    remarks = [*found.parts(kept), *judged.notes, *_missing(overview)]
     sections = [
-        PageSection("findings", "Findings", [*found.parts(kept), *notes, *_missing(overview)]),
-        *sections_of(overview, kept, tcp, " ".join(inputs.files)),
+        PageSection("findings", "Findings", remarks),
+        *sections_of(overview, kept, judged.limits, " ".join(inputs.files)),
     ]
-    lines = list(_head(overview, names, read[0] if read else None))
+    lines = list(_head(overview, names, read))
     written = write_script_page(
         target.file, f"Kafka traffic: {title}", lines, sections, script.text()
     )
     say(f"wrote {target.file}: {size(written)}")
-
-
-def _judged(database: Database) -> tuple[PageFindings, list[Remark]]:
-    """Return what tables tell that is wrong, and what they do not tell."""
-    notes = [Remark("note", _NO_CAPTURES)]
-    try:
-        judged = judge_tables(database)
-    except ReportError as error:
-        return PageFindings(f"Nothing was judged: {error.why}"), notes
-    found = PageFindings()
-    found.add(judged.findings)
-    if judged.left_out:
-        few = (
-            f"There are too many clients and partitions to judge each: {judged.left_out:,} are not"
-        )
-        notes.append(Remark("note", few))
-    return found, notes
 
 
 def _missing(overview: Overview) -> Iterator[Remark]:

@@ -1,25 +1,14 @@
-"""What captures tell beside their tables: findings, and what limits their connections.
-
-`ObservedCaptures` stands in front of what writes the tables, and sees all that goes there.
-"""
+"""What limits the throughput of connections, as a table of a page."""
 
 from collections.abc import Iterator, Sequence
 from heapq import heappush, heappushpop
 from typing import Final
 
 from kdiag.clock import NS_PER_US
-from kdiag.diagnosis.rebalance import findings as rebalance_findings
-from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
-from kdiag.diagnosis.rebalance.histories import histories_of
-from kdiag.diagnosis.tcp import findings as tcp_findings
-from kdiag.diagnosis.tcp.limit import ConnectionLimits, DirectionLimit, Limit, limits_of
+from kdiag.diagnosis.tcp.limit import DirectionLimit, Limit, limits_of
 from kdiag.diagnosis.tcp.request_cycles import RequestCycles
-from kdiag.exchange.context.topic_names import TopicNames
-from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.model import Connection, Gap
+from kdiag.exchange.model import Connection
 from kdiag.exchange.tcp_facts import TcpDirection, TcpFacts
-from kdiag_cli.captures.printer import Printer
-from kdiag_cli.commands.report.page.findings import PageFindings
 from kdiag_cli.output.pages.parts import Cell, PagePart, Quantity, SortableTable
 from kdiag_cli.output.units import duration, with_unit
 
@@ -40,55 +29,15 @@ _COLUMNS: Final = (
 )
 
 
-class ObservedCaptures:
-    """Sees exchanges and connections on their way into tables.
+class ConnectionLimitRows:
+    """The rows of the connections with the most bytes."""
 
-    Attributes:
-        findings: what they prove, so far.
-    """
-
-    def __init__(self, tables: Printer, names: TopicNames) -> None:
-        """Begin.
-
-        Args:
-            tables: gets everything.
-            names: of topics by their ids.
-        """
-        self.findings = PageFindings()
-        self._tables = tables
-        self._cycles: dict[int, RequestCycles] = {}
-        self._events = CaptureEvents(names.name)
+    def __init__(self) -> None:
         self._largest: list[tuple[int, int, list[Sequence[Cell]]]] = []
         self._judged = 0
 
-    def exchange(self, dissection: Dissection) -> None:
-        """Count an exchange."""
-        exchange = dissection.exchange
-        self._cycles.setdefault(exchange.connection.number, RequestCycles()).add(exchange)
-        self._events.add(dissection)
-        self._tables.exchange(dissection)
-
-    def gap(self, gap: Gap) -> None:
-        """Pass a gap on."""
-        self._tables.gap(gap)
-
-    def connection(self, connection: Connection) -> None:
-        """Judge a connection that has ended."""
-        cycles = self._cycles.pop(connection.number, None) or RequestCycles()
-        if connection.tcp is not None:
-            limits = limits_of(connection.tcp, cycles)
-            self.findings.add(tcp_findings.find(connection, limits, cycles))
-            self._add_rows(connection, connection.tcp, cycles, limits)
-        self._tables.connection(connection)
-
-    def finish(self) -> None:
-        """Judge the groups; the tables are complete then."""
-        self._tables.finish()
-        for history in histories_of(self._events.in_order(), "capture"):
-            self.findings.add(rebalance_findings.find(history))
-
-    def tcp_parts(self) -> Iterator[PagePart]:
-        """Yield what limits the connections with the most bytes."""
+    def parts(self) -> Iterator[PagePart]:
+        """Yield the table; nothing without a connection that has a limit."""
         rows = [row for _, _, rows in sorted(self._largest, reverse=True) for row in rows]
         if rows:
             yield SortableTable(
@@ -101,14 +50,12 @@ class ObservedCaptures:
                 "kdiag tune-buffers CAPTURE",
             )
 
-    def _add_rows(
-        self,
-        connection: Connection,
-        facts: TcpFacts,
-        cycles: RequestCycles,
-        limits: ConnectionLimits,
-    ) -> None:
+    def add(self, connection: Connection, cycles: RequestCycles) -> None:
         """Keep the rows of a connection, if it is among those with the most bytes."""
+        facts = connection.tcp
+        if facts is None:
+            return
+        limits = limits_of(facts, cycles)
         directions = (
             ("requests", limits.requests, facts.requests),
             ("responses", limits.responses, facts.responses),

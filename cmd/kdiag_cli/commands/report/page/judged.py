@@ -1,0 +1,136 @@
+"""What is wrong, as a page tells it, and which of it was not judged.
+
+captures    what their reading proved, and their groups, by the tables that were made of them
+tables      all of it by them, as far as they go
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from kdiag.clock import ALWAYS, TimeRange
+from kdiag.diagnosis.tcp.worst_connections import WorstConnections
+from kdiag.errors import ReportError
+from kdiag.exchange.line.phrase import count
+from kdiag.findings.finding import Finding
+from kdiag.report.engine import Database
+from kdiag.report.overview.faults.judgement import recorded_faults
+from kdiag.report.overview.groups.histories import OF_REFUSALS, read_histories
+from kdiag.report.overview.tcp.connections import count_unfollowed, followed_connections
+from kdiag.report.overview.traffic.judgement import judge_tables
+from kdiag.report.run_log import notes_on
+from kdiag_cli.commands.report.page.findings import PageFindings
+from kdiag_cli.commands.report.page.tcp_limits import ConnectionLimitRows
+from kdiag_cli.output.pages.parts import PagePart, Remark
+
+_GROUP_TABLES: Final = "rebalances members"
+_FROM_TABLES: Final = (
+    "Made from tables, which tell all but what compression would spare (KD4103): that takes the "
+    "bytes of records. A hot partition (KD4106) is compared with those that were written to."
+)
+_NOT_FOLLOWED: Final = "make the tables with --tcp (kdiag decode --output parquet, kdiag pipeline)"
+
+
+class Judged(NamedTuple):
+    """What is wrong, and what was not judged.
+
+    Attributes:
+        findings: by rule.
+        notes: what was not judged, and why.
+        limits: a table of what limits the throughput of connections, if that is known.
+    """
+
+    findings: PageFindings
+    notes: list[Remark]
+    limits: list[PagePart]
+
+
+def judge_captures(database: Database, findings: Iterable[Finding]) -> Judged:
+    """Return what is wrong in captures.
+
+    Args:
+        database: the tables that were made of them, with bodies and what TCP did.
+        findings: what their reading proved: all but what is wrong with groups.
+
+    Raises:
+        ReportError: if the tables cannot be read, or memory is full.
+    """
+    found = PageFindings()
+    found.add(findings)
+    found.add(read_histories(database).findings())
+    limits = ConnectionLimitRows()
+    for each in followed_connections(database, ALWAYS):
+        limits.add(*each)
+    return Judged(found, [], list(limits.parts()))
+
+
+def judge_folder(database: Database, times: TimeRange) -> Judged:
+    """Return what tables tell that is wrong, and what they do not tell.
+
+    Args:
+        database: the tables.
+        times: of their rows.
+    """
+    limits = ConnectionLimitRows()
+    parts: dict[str, Callable[[PageFindings], Iterable[str]]] = {
+        "failed connections and missing answers (KD1101 to KD1407)": lambda found: _faults(
+            database, found
+        ),
+        "clients and brokers (KD4101 to KD5101)": lambda found: _traffic(database, found),
+        "rebalances (KD3301 to KD3312)": lambda found: _groups(database, found),
+        "what TCP did (KD6001 to KD6009)": lambda found: _tcp(database, times, limits, found),
+    }
+    found = PageFindings()
+    notes = [_FROM_TABLES]
+    for what, judge in parts.items():
+        try:
+            notes += judge(found)
+        except ReportError as error:
+            notes.append(f"Not judged: {what}: {error.why}")
+    if times != ALWAYS:
+        notes.append(
+            "Connections and members that were there before --since, and connections that go on "
+            "behind --until, are not judged: a part of them is missing here"
+        )
+    return Judged(found, [Remark("note", each) for each in notes], list(limits.parts()))
+
+
+def _faults(database: Database, found: PageFindings) -> Iterator[str]:
+    faults = recorded_faults(database)
+    found.add(faults.findings())
+    if faults.left_out:
+        yield f"There are too many brokers with faults to tell each: {faults.left_out:,} are not"
+
+
+def _traffic(database: Database, found: PageFindings) -> Iterator[str]:
+    judged = judge_tables(database)
+    found.add(judged.findings)
+    if judged.left_out:
+        few = "There are too many clients and partitions to judge each"
+        yield f"{few}: {judged.left_out:,} are not"
+
+
+def _groups(database: Database, found: PageFindings) -> Iterator[str]:
+    groups = read_histories(database)
+    found.add(groups.findings())
+    yield from notes_on(database.runs, _GROUP_TABLES)
+    if groups.bare:
+        untold = ", ".join(sorted(OF_REFUSALS))
+        bodies = f"they take the bodies of {count(groups.bare, 'refused request')}"
+        yield f"Not judged: {untold}: {bodies}: make the tables without --no-bodies"
+    if groups.left_out:
+        few = "There are too many rebalances and members to judge each"
+        yield f"{few}: {groups.left_out:,} are not"
+
+
+def _tcp(
+    database: Database, times: TimeRange, limits: ConnectionLimitRows, found: PageFindings
+) -> Iterator[str]:
+    worst = WorstConnections()
+    for connection, cycles in followed_connections(database, times):
+        worst.judge(connection, cycles)
+        limits.add(connection, cycles)
+    found.add(worst.findings())
+    there, unfollowed = count_unfollowed(database)
+    if unfollowed:
+        of = "" if unfollowed == there else f", of {unfollowed:,} of {count(there, 'connection')}"
+        yield f"Not judged: what TCP did (KD6001 to KD6009){of}: {_NOT_FOLLOWED}"
