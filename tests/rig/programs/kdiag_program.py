@@ -1,12 +1,13 @@
 """Runs the program `kdiag`: inside the test, or as a process of its own."""
 
+import gc
 import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
@@ -36,8 +37,23 @@ class Done(NamedTuple):
 def kdiag(*arguments: object, stdin: bytes = b"") -> Done:
     """Run the program inside the test; an exception that escapes from it escapes from here."""
     texts = [str(each) for each in arguments]
-    result = CliRunner().invoke(app, texts, input=stdin, catch_exceptions=False)
+    with _without_callbacks():
+        result = CliRunner().invoke(app, texts, input=stdin, catch_exceptions=False)
     return Done(result.exit_code, result.stdout, result.stderr)
+
+
+@contextmanager
+def _without_callbacks() -> Iterator[None]:
+    """Have the garbage collector call nobody.
+
+    Hypothesis has itself called, and the end of a time limit that is raised there is lost.
+    """
+    callbacks = gc.callbacks[:]
+    gc.callbacks.clear()
+    try:
+        yield
+    finally:
+        gc.callbacks[:] = callbacks
 
 
 def kdiag_on_terminal(width: int, *arguments: object) -> Done:
