@@ -1,7 +1,7 @@
 """Numbers as people read them: `812 µs`, `13 MB`, `98 %`. Programs read them as they are."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_MS, NS_PER_S, NS_PER_US
@@ -60,9 +60,16 @@ def with_unit(value: object, unit: str) -> object:
     return text(value) if isinstance(value, int | float) else value
 
 
-def header_of(header: str, unit: str) -> str:
-    """Return what people see above a column: `P99-US` is `P99` where cells have their unit."""
-    return header.removesuffix(UNITS[unit].ending) if unit else header
+def header_of(header: str, unit: str, others: Container[str] = ()) -> str:
+    """Return what people see above a column: `P99-US` is `P99` where cells have their unit.
+
+    Args:
+        header: for programs.
+        unit: a key of `UNITS`; empty for none.
+        others: the headers of the table; of `EMPTY` and `EMPTY-PCT` both stay what they are.
+    """
+    short = header.removesuffix(UNITS[unit].ending) if unit else header
+    return header if short in others else short
 
 
 def _size(value: float) -> str:

@@ -57,4 +57,5 @@ def test_people_see_no_unit_in_the_header() -> None:
     assert header_of("BDP-BYTES", "bytes") == "BDP"
     assert header_of("WINDOW", "bytes") == "WINDOW"
     assert header_of("RTT-MS", "") == "RTT-MS"
+    assert header_of("EMPTY-PCT", "percent", {"EMPTY"}) == "EMPTY-PCT"
     assert {"us", "ms", "age", "bytes", "bytes/s", "percent"} == set(UNITS)

@@ -41,7 +41,8 @@ def print_table(
         return
     from kdiag_cli.output.drawing import draw_table  # noqa: PLC0415 - rich: 40 ms, on terminals only
 
-    shown = [each._replace(header=header_of(each.header, each.unit)) for each in known]
+    headers = {each.header for each in known}
+    shown = [each._replace(header=header_of(each.header, each.unit, headers)) for each in known]
     numeric = [_is_numeric([row[place] for row in texts]) for place in range(len(known))]
     draw_table(output, TextTable(shown, texts, numeric, has_headers))
 
