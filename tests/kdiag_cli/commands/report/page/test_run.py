@@ -168,14 +168,22 @@ def test_a_client_id_or_a_key_that_is_a_script_is_text(tmp_path: Path) -> None:
 
 @pytest.mark.real
 @pytest.mark.usefixtures("get_shown_page")  # which asks for the browser
-def test_a_browser_draws_the_page_of_a_hostile_capture(tmp_path: Path) -> None:
+def test_a_browser_draws_the_page_of_a_hostile_capture_and_of_its_tables(tmp_path: Path) -> None:
     """All plots are there, and neither its console nor its title knows of the script."""
     shutil.copy(CAPTURES / "rebalance.pcap", tmp_path)
     hostile_capture(tmp_path / "hostile.pcap")
     file = tmp_path / "page.html"
     captures = (tmp_path / "rebalance.pcap", tmp_path / "hostile.pcap")
     kdiag("report", "--html", file, *captures, "--port", 9092)
+    tables = ("-o", "parquet", "--tcp", "--out", tmp_path / "tables")
+    kdiag("decode", *captures, "--port", 9092, *tables)
+    kdiag("report", "--html", tmp_path / "of_tables.html", tmp_path / "tables")
+    see_drawn(file, "rebalance.pcap and 1 more")
+    see_drawn(tmp_path / "of_tables.html", "tables")
 
+
+def see_drawn(file: Path, of: str) -> None:
+    """See a page in a browser on a phone, with all its plots."""
     done = used(
         file,
         """
@@ -201,6 +209,6 @@ def test_a_browser_draws_the_page_of_a_hostile_capture(tmp_path: Path) -> None:
         "empty": [],
         "drawn": 6,
         "small": [],
-        "title": "Kafka traffic: rebalance.pcap and 1 more",
+        "title": f"Kafka traffic: {of}",
         "wide": True,
     }
