@@ -17,6 +17,7 @@ from kdiag.errors import ReportError
 from kdiag.report.arrow import arrow_schema
 from kdiag.report.layout import by_keys, files_during
 from kdiag.report.parquet import table_file
+from kdiag.report.run_log import is_unmade
 from kdiag.report.sql_report import SPARK, Query
 from kdiag.report.stored_tables import StoredTables
 from kdiag.report.tables.catalog import GROUP_TABLES, TABLES, time_column
@@ -246,6 +247,8 @@ def open_folder(
     try:
         for name, files in files_by_name.items():
             if not files:
+                if stored.has_log and not is_unmade(stored.runs, name):
+                    database.add_table(name, arrow_schema(TABLES[name]).empty_table())
                 continue
             if stored.is_local:
                 is_whole = files == [table_file(Path(stored.root), name).name]
@@ -316,12 +319,17 @@ def _refusal(error: duckdb.Error) -> ReportError:
     if missing is None:
         lines = (line.strip() for line in _DRAWING.sub("", why).splitlines())
         return ReportError("query", "; ".join(line for line in lines if line))
-    if missing[1] == "records":
+    return missing_table(missing[1])
+
+
+def missing_table(name: str) -> ReportError:
+    """Return that there is no such table, and why."""
+    if name == "records":
         what = "it is written only when asked for (--values)"
-    elif missing[1] in GROUP_TABLES:
+    elif name in GROUP_TABLES:
         what = "no run has seen a group rebalance (streams and older releases write none)"
-    elif missing[1] in TABLES:
+    elif name in TABLES:
         what = "an earlier release has written these tables: make them again"
     else:
         what = "kdiag tables lists what there is"
-    return ReportError("query", f"there is no table {missing[1]}: {what}")
+    return ReportError("query", f"there is no table {name}: {what}")

@@ -9,13 +9,13 @@ Files that no entry names are those of a run under way, or of one that was kille
 them. In a folder without a log, as others write them, all files count.
 """
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from kdiag.errors import ReportError
+from kdiag.report.sql_report import Query
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -26,13 +26,16 @@ SCHEMA: Final = 3
 _TELLS_WITHOUT: Final = 3
 _YOUNGER: Final = ("latency_minutes", "rebalances", "members", "captures")
 """The tables that not all releases have made which wrote entries of earlier shapes."""
-_TCP: Final = "tcp"
-_AS_ASKED: Final = "it is made only when asked for, by --tcp of decode or pipeline"
+_AS_ASKED: Final = {
+    "tcp": "it is made only when asked for, by --tcp of decode or pipeline",
+    "records": "it is made only when asked for, by --values",
+}
+_BESIDE: Final = {"tcp": "connections", "records": "batches"}
+"""The tables that have rows wherever these would have some."""
 _BY_OTHERS: Final = (
     "streams make no tables of groups, and older releases fewer tables; "
     "kdiag pipeline run over their captures does"
 )
-_WORD: Final = re.compile(r"\w+")
 _NAMED: Final = 3
 _ENTRY: Final = ".json"
 
@@ -120,8 +123,8 @@ class LoggedRun(msgspec.Struct, frozen=True):
 
     def may_lack(self, table: str) -> bool:
         """Return whether a table may be without rows that its captures would give."""
-        if table == _TCP:
-            return bool(self.rows.get("connections")) and table not in self.rows
+        if table in _BESIDE:
+            return bool(self.rows.get(_BESIDE[table])) and table not in self.rows
         if self.schema >= _TELLS_WITHOUT:
             return table in self.without
         return table in _YOUNGER and table not in self.rows
@@ -192,20 +195,27 @@ def files_of(runs: Sequence[LoggedRun], table: str) -> list[str]:
     return [file for each in runs for file in each.files if file.startswith(f"{table}/")]
 
 
-def notes_on(runs: Sequence[LoggedRun], sql: str, unmade: Sequence[str] = ()) -> list[str]:
+def notes_on(runs: Sequence[LoggedRun], query: Query, unmade: Sequence[str] = ()) -> list[str]:
     """Return a note for each table of a query that is not made of all captures.
 
     Args:
         runs: those that have written the tables.
-        sql: the query.
+        query: what was asked.
         unmade: tables that nobody has made.
     """
-    words = {*_WORD.findall(sql.lower())}
-    notes = [] if runs else [f"{each}: is empty: {_AS_ASKED}" for each in unmade if each in words]
-    for table in (*_YOUNGER, _TCP):
-        lacking = [each.run for each in runs if table in words and each.may_lack(table)]
-        if lacking:
+    notes = []
+    if not runs:
+        notes = [f"{each}: is empty: {_AS_ASKED[each]}" for each in unmade if query.may_name(each)]
+    for table in (*_YOUNGER, *_AS_ASKED):
+        lacking = [each.run for each in runs if query.may_name(table) and each.may_lack(table)]
+        if lacking and table in query.tables():  # records, too, is the name of a column
             names = ", ".join(lacking[:_NAMED]) + (", ..." if len(lacking) > _NAMED else "")
             why = f"{len(lacking)} of {len(runs)} runs are without it ({names})"
-            notes.append(f"{table}: {why}: {_AS_ASKED if table == _TCP else _BY_OTHERS}")
+            notes.append(f"{table}: {why}: {_AS_ASKED.get(table, _BY_OTHERS)}")
     return notes
+
+
+def is_unmade(runs: Sequence[LoggedRun], table: str) -> bool:
+    """Return whether no run has made a table though the captures of some may give rows for it."""
+    is_made = any(table in each.rows for each in runs)
+    return not is_made and any(each.may_lack(table) for each in runs)

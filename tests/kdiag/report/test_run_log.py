@@ -6,7 +6,7 @@ from pyarrow import fs, parquet
 from folders import CAPTURES
 from kdiag.errors import ReportError
 from kdiag.report.engine import holds_tables, open_folder
-from kdiag.report.run_log import SCHEMA, LoggedRun, RunLog, files_of, notes_on
+from kdiag.report.run_log import SCHEMA, LoggedRun, RunLog, files_of, is_unmade, notes_on
 from kdiag.report.sql_report import Query
 from recordings.capture_tables import tables_of
 
@@ -92,18 +92,32 @@ def test_a_query_of_what_some_runs_have_not_made_is_told_so() -> None:
     batches = [LoggedRun(f"s-{number}", without=groups, schema=SCHEMA) for number in range(4)]
     runs = [*batches, LoggedRun("new", schema=SCHEMA), LoggedRun("old", {"members": 1})]
 
-    (note,) = notes_on(runs, "SELECT count(*) FROM Rebalances")
+    (note,) = notes_on(runs, Query("SELECT count(*) FROM Rebalances", {}))
     assert note.startswith("rebalances: 5 of 6 runs are without it (s-0, s-1, s-2, ...): ")
-    assert "4 of 6" in notes_on(runs, "SELECT * FROM members")[0]
-    assert notes_on(runs, "SELECT api FROM exchanges") == []
-    assert notes_on(runs[4:5], "SELECT * FROM rebalances, captures") == []
+    assert "4 of 6" in notes_on(runs, Query("SELECT * FROM members", {}))[0]
+    assert notes_on(runs, Query("SELECT api FROM exchanges", {})) == []
+    assert notes_on(runs[4:5], Query("SELECT * FROM rebalances, captures", {})) == []
+
+
+def test_a_column_of_the_name_of_a_table_is_none() -> None:
+    """Exchanges have a column `records`, and a query may have a table of its own by that name."""
+    runs = [LoggedRun("a", {"batches": 2, "records": 4}), LoggedRun("b", {"batches": 1})]
+
+    (note,) = notes_on(runs, Query("SELECT 1 FROM exchanges, records", {}))
+    assert note.startswith(
+        "records: 1 of 2 runs are without it (b): it is made only when asked for"
+    )
+    own = "WITH records AS (SELECT 1) SELECT * FROM records"
+    for sql in ("SELECT records FROM exchanges", own):
+        assert notes_on(runs, Query(sql, {})) == []
+    assert [is_unmade(each, "records") for each in (runs, runs[1:], [])] == [False, True, False]
 
 
 def test_a_query_of_what_nobody_has_asked_for_is_told_so() -> None:
     """Of a run without connections nothing is missing; without a log the tables tell."""
     runs = [LoggedRun("a", {"connections": 2, "tcp": 4}), LoggedRun("b", {"connections": 1})]
 
-    (note,) = notes_on([*runs, LoggedRun("c")], "SELECT * FROM tcp", ["tcp"])
+    (note,) = notes_on([*runs, LoggedRun("c")], Query("SELECT * FROM tcp", {}), ["tcp"])
     assert note.startswith("tcp: 1 of 3 runs are without it (b): it is made only when asked for")
-    assert notes_on([], "SELECT * FROM tcp", ["tcp"])[0].startswith("tcp: is empty")
-    assert notes_on([], "SELECT * FROM gaps", ["tcp"]) == []
+    assert notes_on([], Query("SELECT * FROM tcp", {}), ["tcp"])[0].startswith("tcp: is empty")
+    assert notes_on([], Query("SELECT * FROM gaps", {}), ["tcp"]) == []

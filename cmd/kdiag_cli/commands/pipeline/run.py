@@ -12,9 +12,13 @@ from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.run_log import open_log
 from kdiag.pipeline.output.views import ask
 from kdiag.pipeline.run import run
-from kdiag.report.run_log import LoggedRun, notes_on
+from kdiag.report.engine import missing_table
+from kdiag.report.run_log import LoggedRun, is_unmade, notes_on
 from kdiag.report.sql_report import SPARK
-from kdiag.report.tables.catalog import TableChoice
+from kdiag.report.stored_tables import StoredTables
+from kdiag.report.tables.catalog import TABLES, TableChoice
+from kdiag.report.tables.exchanges import EXCHANGES
+from kdiag.report.tables.tcp import TCP
 from kdiag.report.uri import has_wildcard
 from kdiag_cli.captures.source import read_topic_ids
 from kdiag_cli.commands.pipeline.options import PipelineRunOptions, SparkOptions
@@ -67,6 +71,8 @@ def answer(question: TableQuestion, folder: str, spark: SparkOptions) -> ExitCod
 
     def check() -> None:
         question.query.text(SPARK)  # what is no question is refused before Spark starts
+        for each in question.query.tables().intersection(unmade) - {TCP.name}:  # which is joined
+            raise missing_table(each)
 
     def do(session: "Session") -> ExitCode:
         found = ask(session, folder, question.query, question.times)
@@ -80,10 +86,11 @@ def answer(question: TableQuestion, folder: str, spark: SparkOptions) -> ExitCod
             wide=question.query.wide,
         )
         screen.flush()
-        say(*notes_on(runs, question.query.sql))
+        say(*notes_on(runs, question.query, [TCP.name] if TCP.name in unmade else []))
         return ExitCode.DONE
 
     runs = _runs_in(folder)
+    unmade = _unmade_in(folder, runs)
     spark = spark._replace(table_format=runs[0].format if runs else "")
     return with_spark(spark, do, check)
 
@@ -94,6 +101,18 @@ def _runs_in(folder: str) -> list[LoggedRun]:
         return open_log(folder.rstrip("/")).runs()
     except (ReportError, CaptureError, OSError):
         return []  # whoever reads the tables says why
+
+
+def _unmade_in(folder: str, runs: Sequence[LoggedRun]) -> list[str]:
+    """Return the tables that nobody has made; none where there are no tables at all."""
+    if runs:
+        return [name for name in TABLES if is_unmade(runs, name)]
+    try:
+        stored = StoredTables(folder)
+        unmade = [name for name in TABLES if not stored.files(name)]
+    except (ReportError, CaptureError, OSError):
+        return []  # as above
+    return [] if EXCHANGES.name in unmade else unmade
 
 
 def _require_files(inputs: Sequence[str]) -> None:

@@ -44,7 +44,7 @@ def run(question: TableQuestion, inputs: CaptureInputs, contents: TableContents)
             wide=question.query.wide,
         )
         screen.flush()
-        say(*notes_on(database.runs, question.query.sql, database.unmade))
+        say(*notes_on(database.runs, question.query, database.unmade))
         if question.query.more and question.form is AnswerFormat.TABLE:
             say(question.query.more)
 

@@ -72,3 +72,23 @@ def test_what_is_no_question_is_refused_before_spark_starts(tmp_path: Path) -> N
     """Nothing is changed, and nobody waits for a JVM."""
     refused = kdiag("pipeline", "query", tmp_path, "DROP TABLE exchanges")
     assert (refused.code, "one SELECT" in refused.err) == (ExitCode.USAGE, True)
+
+
+@NEEDS_SPARK
+def test_a_table_that_nobody_has_made_is_refused_before_spark_starts(tmp_path: Path) -> None:
+    """As without Spark, instead of an empty answer; a run that saw no rebalance has made that."""
+    exchanges = tmp_path / "exchanges" / "some.parquet"
+    kdiag("decode", CAPTURES / "acks.pcap", "-o", "parquet", "--out", tmp_path / "here")
+    exchanges.parent.mkdir()
+    (tmp_path / "here" / "exchanges.parquet").rename(exchanges)
+    run = {"run": "r", "rows": {"exchanges": 1, "batches": 1}, "schema": 3}
+    for entry in (None, run | {"files": ["exchanges/some.parquet"]}):
+        if entry is not None:
+            (tmp_path / "_runs").mkdir()
+            (tmp_path / "_runs" / "r.json").write_text(json.dumps(entry))
+        for command in (("report",), ("pipeline", "report")):
+            done = kdiag(*command, "hot_keys", tmp_path)
+            assert (done.code, done.out) == (ExitCode.USAGE, ""), (command, entry)
+            assert "there is no table records: it is written only when asked for" in done.err
+    empty = kdiag("report", "rebalances", tmp_path, "-o", "json")
+    assert (empty.code, json.loads(empty.out)["data"], empty.err) == (ExitCode.DONE, [], "")

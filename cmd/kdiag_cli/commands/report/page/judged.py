@@ -18,11 +18,12 @@ from kdiag.report.overview.groups.histories import OF_REFUSALS, read_histories
 from kdiag.report.overview.tcp.connections import count_unfollowed, followed_connections
 from kdiag.report.overview.traffic.judgement import judge_tables
 from kdiag.report.run_log import notes_on
+from kdiag.report.sql_report import Query
 from kdiag_cli.commands.report.page.findings import PageFindings
 from kdiag_cli.commands.report.page.tcp_limits import ConnectionLimitRows
 from kdiag_cli.output.pages.parts import PagePart, Remark
 
-_GROUP_TABLES: Final = "rebalances members"
+_OF_GROUPS: Final = Query("SELECT 1 FROM rebalances, members", {})
 _FROM_TABLES: Final = (
     "Made from tables, which tell all but what compression would spare (KD4103): that takes the "
     "bytes of records. A hot partition (KD4106) is compared with those that were written to."
@@ -112,7 +113,7 @@ def _traffic(database: Database, found: PageFindings) -> Iterator[str]:
 def _groups(database: Database, found: PageFindings) -> Iterator[str]:
     groups = read_histories(database)
     found.add(groups.findings())
-    yield from notes_on(database.runs, _GROUP_TABLES)
+    yield from notes_on(database.runs, _OF_GROUPS)
     if groups.bare:
         untold = ", ".join(sorted(OF_REFUSALS))
         bodies = f"they take the bodies of {count(groups.bare, 'refused request')}"
