@@ -51,7 +51,8 @@ _read_number: Final = Struct(">i").unpack_from
 _COUNT_AT: Final = 57  # in a batch of magic 2
 _CODEC_AT: Final = 22
 _LEAST_SAVED: Final = 0.5
-_HOT_BYTES: Final = 1_000_000
+HOT_BYTES: Final = 1_000_000
+"""What a topic is written at least before one of its partitions is hot."""
 _HOT_BATCHES: Final = 100
 _HOT_SHARE: Final = 0.5
 _HOT_TIMES: Final = 3
@@ -179,6 +180,7 @@ class Producing:
     Attributes:
         producers: what each client wrote.
         partitions: what was written to each partition, by topic and number.
+        partition_counts: how many partitions each topic has, as brokers told last.
     """
 
     def __init__(self, names: TopicNames) -> None:
@@ -187,7 +189,7 @@ class Producing:
         self._writers = ByConnection(self._writer_of)
         self._plain: Ledgers[tuple[Asker, str], PlainLedger] = Ledgers(PlainLedger)
         self.partitions: Ledgers[tuple[str, int], PartitionLedger] = Ledgers(PartitionLedger)
-        self._partition_counts: dict[str, int] = {}
+        self.partition_counts: dict[str, int] = {}
 
     @property
     def left_out(self) -> int:
@@ -198,7 +200,7 @@ class Producing:
         """Learn from a Metadata response how many partitions topics have."""
         for topic in response.topics or ():
             if topic.partitions and topic.name:
-                self._partition_counts[topic.name] = len(topic.partitions)
+                self.partition_counts[topic.name] = len(topic.partitions)
 
     def add(self, dissection: Dissection) -> Again | None:
         """Add a Produce exchange; return what adds the next one like it."""
@@ -353,10 +355,10 @@ class Producing:
         for (topic, index), of in self.partitions.items():
             topics.setdefault(self._names.name(topic) or topic, {})[index] = of
         for topic, partitions in topics.items():
-            count = max(self._partition_counts.get(topic, 0), len(partitions))
+            count = max(self.partition_counts.get(topic, 0), len(partitions))
             total = sum(of.bytes for of in partitions.values())
             batches = sum(of.batches for of in partitions.values())
-            if count < _LEAST_PARTITIONS or total < _HOT_BYTES or batches < _HOT_BATCHES:
+            if count < _LEAST_PARTITIONS or total < HOT_BYTES or batches < _HOT_BATCHES:
                 continue
             index, hottest = max(partitions.items(), key=lambda item: item[1].bytes)
             share = hottest.bytes / total

@@ -3,9 +3,10 @@
 SQL counts what `Traffic` counts of a capture exchange by exchange, and `Traffic` judges the counts:
 so each rule, and what it takes to break it, is written once.
 
-Two things are not in tables: the bytes of records, without which nobody knows what a codec would
-spare (KD4103), and how many partitions a topic has. A hot partition (KD4106) is compared with those
-that were written to, so it is told later than from a capture.
+One thing is not in tables: the bytes of records, without which nobody knows what a codec would
+spare (KD4103). How many partitions a topic has is in the bodies of Metadata responses; in tables
+without bodies a hot partition (KD4106) is compared with those that were written to, so it is told
+later than from a capture.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,12 @@ from kdiag.diagnosis.traffic.asking import (
 )
 from kdiag.diagnosis.traffic.consuming import CommitLedger, FetchLedger
 from kdiag.diagnosis.traffic.ledgers import MAX_LEDGERS, Asker
-from kdiag.diagnosis.traffic.producing import LARGEST_BATCH_BYTES, PartitionLedger, ProducerLedger
+from kdiag.diagnosis.traffic.producing import (
+    HOT_BYTES,
+    LARGEST_BATCH_BYTES,
+    PartitionLedger,
+    ProducerLedger,
+)
 from kdiag.diagnosis.traffic.traffic import Traffic
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.findings.finding import Finding
@@ -48,10 +54,12 @@ class TableFindings(NamedTuple):
     Attributes:
         findings: about clients and brokers.
         left_out: how many clients, partitions and the like were too many to judge.
+        is_bare: whether bodies of Metadata responses are left out, which KD4106 takes.
     """
 
     findings: list[Finding]
     left_out: int
+    is_bare: bool
 
 
 def judge_tables(database: Database) -> TableFindings:
@@ -71,7 +79,9 @@ def judge_tables(database: Database) -> TableFindings:
             put(traffic, row)
         if rows:
             left_out += rows[0]["all_rows"] - len(rows)
-    return TableFindings([*traffic.findings()], left_out + traffic.left_out)
+    (bare,) = ask(database, "bare_metadata", _PACKAGE)
+    is_bare = bare["responses"] > 0
+    return TableFindings([*traffic.findings()], left_out + traffic.left_out, is_bare)
 
 
 def _client(row: Row) -> Asker:
@@ -85,6 +95,10 @@ def _put_producer(traffic: Traffic, row: Row) -> None:
 def _put_partition(traffic: Traffic, row: Row) -> None:
     place = (row["topic"], row["partition"])
     traffic.producing.partitions.put(place, msgspec.convert(row, PartitionLedger))
+
+
+def _put_partition_count(traffic: Traffic, row: Row) -> None:
+    traffic.producing.partition_counts[row["topic"]] = row["partitions"]
 
 
 def _put_fetches(traffic: Traffic, row: Row) -> None:
@@ -137,6 +151,7 @@ _TOO_OLD: Final = [
 _COUNTS: Final[tuple[tuple[str, Callable[[Traffic, Row], None], dict[str, Any]], ...]] = (
     ("producers", _put_producer, {"limit_bytes": LARGEST_BATCH_BYTES}),
     ("partitions", _put_partition, {}),
+    ("partition_counts", _put_partition_count, {"least_bytes": HOT_BYTES}),
     ("fetches", _put_fetches, {}),
     ("commits", _put_commits, {}),
     ("metadata", _put_metadata, {"busy": BUSY}),

@@ -26,7 +26,7 @@ from kdiag_cli.output.pages.parts import PagePart, Remark
 _OF_GROUPS: Final = Query("SELECT 1 FROM rebalances, members", {})
 _FROM_TABLES: Final = (
     "Made from tables, which tell all but what compression would spare (KD4103): that takes the "
-    "bytes of records. A hot partition (KD4106) is compared with those that were written to."
+    "bytes of records."
 )
 _NOT_FOLLOWED: Final = "make the tables with --tcp (kdiag decode --output parquet, kdiag pipeline)"
 
@@ -108,6 +108,11 @@ def _traffic(database: Database, found: PageFindings) -> Iterator[str]:
     if judged.left_out:
         few = "There are too many clients and partitions to judge each"
         yield f"{few}: {judged.left_out:,} are not"
+    if judged.is_bare:
+        yield (
+            "A hot partition (KD4106) is compared with those that were written to: without bodies "
+            "(--no-bodies) the others of its topic are not known"
+        )
 
 
 def _groups(database: Database, found: PageFindings) -> Iterator[str]:

@@ -19,9 +19,15 @@ from kdiag.findings.finding import Finding
 from kdiag.pcap.decoder import decode_capture
 from kdiag.report.engine import open_tables
 from kdiag.report.overview.traffic.judgement import UNTOLD, judge_tables
+from kdiag.report.tables.catalog import TableChoice
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
+from kdiag.wire.api.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from kdiag.wire.api.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kdiag.wire.api.produce import (
     PartitionProduceData,
@@ -65,9 +71,9 @@ def told_by_items(items: Iterable[object]) -> list[Finding]:
 def told_by_tables(tables: dict[str, pa.Table]) -> list[Finding]:
     """Return what the tables of a capture prove."""
     with open_tables(tables) as database:
-        found, left_out = judge_tables(database)
-    assert left_out == 0
-    return found
+        judged = judge_tables(database)
+    assert judged.left_out == 0
+    return judged.findings
 
 
 def test_tables_of_what_ships_tell_what_the_captures_tell() -> None:
@@ -156,6 +162,16 @@ def everything_wrong() -> Story:
         story.write("10.0.0.3", chance.randbytes(9_000), partition=number % 20 % 4, at_ms=number)
     for number in range(400):
         story.write("10.0.0.3", chance.randbytes(9_000), at_ms=number * 20)
+    for count in (5, 12, 0):  # the last one is an error
+        listed = MetadataResponse(
+            topics=[
+                MetadataResponseTopic(name="another", partitions=[MetadataResponsePartition()]),
+                MetadataResponseTopic(
+                    name="topic of 10.0.0.3", partitions=[MetadataResponsePartition()] * count
+                ),
+            ]
+        )
+        story.ask("10.0.0.3", MetadataRequest(topics=[]), listed, version=9)
     for number in range(3):
         story.write("10.0.0.4", b"z" * 10, acks=0, at_ms=number)
         story.write("10.0.0.5", chance.randbytes(1_100_000 + number), at_ms=number)
@@ -192,7 +208,14 @@ def test_tables_tell_each_rule_as_exchanges_do() -> None:
     """Whatever clients and brokers do wrong, but for what takes the bytes of records."""
     story = everything_wrong()
     expected = told_by_items(story.exchanges)
-    told = told_by_tables(tables_of_items(*story.exchanges, *story.connections.values()))
+    items: list[Exchange | Connection] = [*story.exchanges, *story.connections.values()]
+    told = told_by_tables(tables_of_items(*items, choice=TableChoice(tcp=True)))
 
     assert told == expected
     assert {each.id for each in told} == {*traffic.RULES} - UNTOLD
+    with open_tables(tables_of_items(*items)) as database:
+        bare = judge_tables(database)
+    counts = [
+        each.evidence["partitions"] for each in (*told, *bare.findings) if each.id == "KD4106"
+    ]
+    assert (counts, bare.is_bare) == ([12, 4], True), "without bodies, those that were written to"
