@@ -106,6 +106,7 @@ class ExchangePipeline:
                         self._printer.connection(item)
             elif self._printer is not None and self._selection.matches_gap(item):
                 self._printer.gap(item)
+        self.summary.count_fresh()
 
     def _watch_paths(self, items: Sequence[Item], paths: "WorstConnections") -> None:
         """Pass on connections behind all of their exchanges, wherever these are."""

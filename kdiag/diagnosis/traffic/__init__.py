@@ -7,6 +7,6 @@
     Answering    brokers that answer late, whoever asks  `answering`
     Ledgers      what each counts, by who it is about, within bounds  `ledgers`
 
-An exchange that is like an earlier one is counted without being decoded again: who looks at an
-exchange returns a function that counts the next one like it (see `exchange/summary/fingerprint`).
+Exchanges that are like an earlier one are counted without being decoded again, many of a connection
+at once: who looks at an exchange returns who counts those (see `exchange/summary/counts`).
 """

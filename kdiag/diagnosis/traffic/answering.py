@@ -11,20 +11,21 @@ Only requests count that brokers serve at once. A broker serves one request of a
 time; so nothing counts on connections with a fetch or a join, which may wait on purpose.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.traffic.ledgers import (
-    Again,
     Asker,
-    ByConnection,
     Case,
     Ledgers,
     client_of,
+    counted,
     findings_of,
 )
 from kdiag.exchange.model import Exchange
+from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
 
@@ -60,11 +61,10 @@ class AnswerLedger:
     def __init__(self) -> None:
         self.by_bits = [0] * (_MOST_BITS + 1)
 
-    def add(self, latency_ns: int) -> None:
-        """Add an answer."""
-        bits = latency_ns.bit_length()
-        bits = bits if bits < _MOST_BITS else _MOST_BITS  # noqa: FURB136 - takes an eighth of the time
-        self.by_bits[bits] += 1
+    def add(self, latencies_ns: Iterable[int]) -> None:
+        """Add answers."""
+        for bits, count in Counter(map(int.bit_length, latencies_ns)).items():
+            self.by_bits[min(bits, _MOST_BITS)] += count
 
     @property
     def answers(self) -> int:
@@ -96,35 +96,38 @@ class Answering:
 
     def __init__(self) -> None:
         self.answers: Ledgers[tuple[str, Asker], AnswerLedger] = Ledgers(AnswerLedger)
-        self._by_connection = ByConnection(self._ledger_of)
-        self._waiting: set[int] = set()
+        self._waiting: dict[int, int] = {}
 
     @property
     def left_out(self) -> int:
         """Return how often there was no room for a client of a broker."""
         return self.answers.left_out
 
-    def add(self, exchange: Exchange) -> Again | None:
-        """Add an exchange; return what adds the next one like it."""
+    def add(self, exchange: Exchange) -> AgainOn | None:
+        """Add an exchange; return who adds those like it."""
         if exchange.api_key in MAY_WAIT:
             if len(self._waiting) < _MOST_WAITING:
-                self._waiting.add(exchange.connection.number)
+                self._waiting.setdefault(exchange.connection.number, exchange.number)
             return None
         if exchange.api_key not in SERVED_AT_ONCE:
             return None
-        self._count(exchange)
-        return self._count
+        return counted(self._again_on, exchange)
 
-    def _count(self, exchange: Exchange) -> None:
-        connection, latency_ns = exchange.connection, exchange.latency_ns
-        if latency_ns is None or connection.number in self._waiting:
-            return
-        ledger = self._by_connection.of(exchange)
-        if ledger is not None:
-            ledger.add(latency_ns)
+    def _again_on(self, exchange: Exchange) -> Again | None:
+        connection, waiting = exchange.connection, self._waiting
+        number = connection.number
+        ledger = self.answers.of((connection.broker, client_of(exchange)))
+        if ledger is None:
+            return None
 
-    def _ledger_of(self, exchange: Exchange) -> AnswerLedger | None:
-        return self.answers.of((exchange.connection.broker, client_of(exchange)))
+        def again(exchanges: Sequence[Exchange]) -> None:
+            first_waiting = waiting.get(number)
+            if first_waiting is not None:
+                exchanges = [each for each in exchanges if each.number < first_waiting]
+            latencies = [each.latency_ns for each in exchanges]
+            ledger.add(each for each in latencies if each is not None)
+
+        return again
 
     def findings(self, throttled: frozenset[Asker]) -> Iterator[Finding]:
         """Yield the brokers that answer late.

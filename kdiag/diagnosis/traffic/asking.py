@@ -1,6 +1,6 @@
 """What clients ask too often, too old, in vain, or more than a quota allows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -8,17 +8,16 @@ import msgspec
 
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.traffic.ledgers import (
-    Again,
     Asker,
-    ByConnection,
     Case,
     Ledgers,
     client_of,
+    counted,
     findings_of,
 )
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, UnansweredReason
-from kdiag.exchange.summary.counts import kind_text
+from kdiag.exchange.summary.counts import Again, AgainOn, kind_text
 from kdiag.exchange.waits import allowed_wait_ns
 from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
@@ -85,10 +84,10 @@ class VersionLedger(msgspec.Struct):
     count: int = 0
     example: int = 0
 
-    def add(self, exchange: Exchange) -> None:
-        """Add a request."""
-        self.count += 1
-        self.example = self.example or exchange.number
+    def add(self, exchanges: Sequence[Exchange]) -> None:
+        """Add requests."""
+        self.count += len(exchanges)
+        self.example = self.example or exchanges[0].number
 
 
 class OldVersion(NamedTuple):
@@ -112,7 +111,6 @@ class Asking:
 
     def __init__(self) -> None:
         self.metadata: Ledgers[Asker, MetadataLedger] = Ledgers(MetadataLedger)
-        self._by_connection = ByConnection(self._metadata_of)
         self.quotas: Ledgers[Asker, QuotaLedger] = Ledgers(QuotaLedger)
         self.given_up: Ledgers[tuple[Asker, str], GivenUpLedger] = Ledgers(GivenUpLedger)
         self.old_versions: Ledgers[OldVersion, VersionLedger] = Ledgers(VersionLedger)
@@ -135,20 +133,11 @@ class Asking:
         """Return the clients that were told to wait."""
         return frozenset(client for client, _ in self.quotas.items())
 
-    def add_metadata(self, exchange: Exchange) -> Again | None:
-        """Add a Metadata exchange; return what adds the next one like it."""
-        if exchange.request is None:
-            return None
-        self._count_metadata(exchange)
-        return self._count_metadata
-
-    def _count_metadata(self, exchange: Exchange) -> None:
-        ledger = self._by_connection.of(exchange)
+    def add_metadata(self, exchange: Exchange) -> None:
+        """Add a Metadata exchange; each is read, as it may name topics, so none is like another."""
+        ledger = None if exchange.request is None else self.metadata.of(client_of(exchange))
         if ledger is not None:
             ledger.add(exchange)
-
-    def _metadata_of(self, exchange: Exchange) -> MetadataLedger | None:
-        return self.metadata.of(client_of(exchange))
 
     def add_versions(self, broker: str, response: Any) -> None:
         """Add what a broker offers, by its response to ApiVersions."""
@@ -173,26 +162,19 @@ class Asking:
             if throttle_ms > ledger.longest_ms:
                 ledger.longest_ms, ledger.example = throttle_ms, exchange.number
 
-    def add_version(self, exchange: Exchange) -> Again | None:
-        """Add a request in a version that Kafka 4 has not; return what adds the next like it."""
+    def add_version(self, exchange: Exchange) -> AgainOn | None:
+        """Add a request in a version that Kafka 4 has not; return who adds those like it."""
         api_key, version = exchange.api_key, exchange.version
         if api_key is None or version is None or exchange.request is None or exchange.guessed:
             return None
         if not is_too_old(api_key, version):
             return None
-        by_connection = ByConnection(partial(self._old_of, api_key, version))
+        return counted(partial(self._version_again, api_key, version), exchange)
 
-        def count(other: Exchange) -> None:
-            ledger = by_connection.of(other)
-            if ledger is not None:
-                ledger.add(other)
-
-        count(exchange)
-        return count
-
-    def _old_of(self, api_key: int, version: int, exchange: Exchange) -> VersionLedger | None:
+    def _version_again(self, api_key: int, version: int, exchange: Exchange) -> Again | None:
         client, broker = client_of(exchange), exchange.connection.broker
-        return self.old_versions.of(OldVersion(client, broker, api_key, version))
+        ledger = self.old_versions.of(OldVersion(client, broker, api_key, version))
+        return None if ledger is None else ledger.add
 
     def add_unanswered(self, dissection: Dissection) -> None:
         """Add a request without an answer, if the client waited long for it and then hung up."""

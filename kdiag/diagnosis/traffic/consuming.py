@@ -1,27 +1,30 @@
 """How clients read: fetch sessions that do not last, and commits that come too often."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from struct import Struct
 from typing import Any, Final
 
 import msgspec
 
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.traffic.ledgers import (
-    Again,
     Asker,
-    ByConnection,
     Case,
     Ledgers,
     client_of,
+    counted,
     findings_of,
 )
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.side import Side
+from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.findings.finding import Finding
 
 _SESSIONS: Final = 7  # the first version of Fetch that has them
 _NO_REPLICA_ID: Final = 15  # the first version in which that is a tagged field
+_read_epoch: Final = Struct(">i").unpack_from
 _EPOCH_AT: Final = (21, 17)  # before and from that version on, in the body
 _LEAST_FULL: Final = 20
 _LEAST_COMMITS: Final = 50
@@ -46,7 +49,7 @@ class FetchLedger(msgspec.Struct):
         """Add a fetch with a session epoch; -1 wants no session, and does not count."""
         if epoch == 0:
             self.full += 1
-            self.example = number
+            self.example = max(self.example, number)
         elif epoch > 0:
             self.incremental += 1
 
@@ -60,12 +63,12 @@ class CommitLedger(msgspec.Struct):
     last_ns: int = 0
     example: int = 0
 
-    def add(self, exchange: Exchange) -> None:
-        """Add a commit."""
-        time_ns = exchange.time_ns
-        self.commits += 1
-        self.first_ns = min(self.first_ns or time_ns, time_ns)
-        self.last_ns = max(self.last_ns, time_ns)
+    def add(self, exchanges: Sequence[Exchange]) -> None:
+        """Add commits."""
+        times_ns = [each.time_ns for each in exchanges]
+        self.commits += len(times_ns)
+        self.first_ns = min(self.first_ns or times_ns[0], *times_ns)
+        self.last_ns = max(self.last_ns, *times_ns)
 
 
 class Consuming:
@@ -78,7 +81,6 @@ class Consuming:
 
     def __init__(self) -> None:
         self.fetches: Ledgers[tuple[Asker, str], FetchLedger] = Ledgers(FetchLedger)
-        self._by_connection = ByConnection(self._fetches_of)
         self.commits: Ledgers[tuple[int, str], CommitLedger] = Ledgers(CommitLedger)
 
     @property
@@ -86,55 +88,43 @@ class Consuming:
         """Return how often there was no room for a client or a connection."""
         return self.fetches.left_out + self.commits.left_out
 
-    def add_fetch(self, dissection: Dissection) -> Again | None:
-        """Add a Fetch exchange; return what adds the next one like it."""
+    def add_fetch(self, dissection: Dissection) -> AgainOn | None:
+        """Add a Fetch exchange; return who adds those like it."""
         exchange, request = dissection.exchange, dissection.request
         if request is None or request.status is not Status.OK or request.version < _SESSIONS:
             return None
         if _replica_id(request) >= 0:
             return None
-        ledger = self._by_connection.of(exchange)
-        if ledger is not None:
-            ledger.add(request.message.session_epoch, exchange.number)
         start = request.body_offset + _EPOCH_AT[request.version >= _NO_REPLICA_ID]
-        end = start + 4
+        return counted(partial(self._fetch_again, start), exchange)
 
-        def again(other: Exchange) -> None:
-            frame = other.request
-            ledger = self._by_connection.of(other)
-            if frame is not None and ledger is not None:
-                epoch = int.from_bytes(frame.data[start:end], signed=True)
-                ledger.add(epoch, other.number)
+    def _fetch_again(self, epoch_at: int, exchange: Exchange) -> Again | None:
+        ledger = self.fetches.of((client_of(exchange), exchange.connection.broker))
+        if ledger is None:
+            return None
+
+        def again(exchanges: Sequence[Exchange]) -> None:
+            for each in exchanges:
+                if each.request is not None:
+                    (epoch,) = _read_epoch(each.request.data, epoch_at)
+                    ledger.add(epoch, each.number)
 
         return again
 
-    def _fetches_of(self, exchange: Exchange) -> FetchLedger | None:
-        return self.fetches.of((client_of(exchange), exchange.connection.broker))
-
-    def add_commit(self, dissection: Dissection) -> Again | None:
-        """Add an OffsetCommit exchange; return what adds the next one like it."""
+    def add_commit(self, dissection: Dissection) -> AgainOn | None:
+        """Add an OffsetCommit exchange; return who adds those like it."""
         exchange, request = dissection.exchange, dissection.request
         if request is None or request.status is not Status.OK:
             return None
-        ledger = self.commits.of((exchange.connection.number, request.message.group_id))
+        return counted(partial(self._commit_again, request.message.group_id), exchange)
+
+    def _commit_again(self, group: str, exchange: Exchange) -> Again | None:
+        ledger = self.commits.of((exchange.connection.number, group))
         if ledger is None:
             return None
         if ledger.client is None:
             ledger.client, ledger.example = client_of(exchange), exchange.number
-        ledger.add(exchange)
-        return self._again(request.message.group_id)
-
-    def _again(self, group: str) -> Again:
-        """Return what counts a commit of the same group on any connection."""
-
-        def again(other: Exchange) -> None:
-            ledger = self.commits.of((other.connection.number, group))
-            if ledger is not None:
-                if ledger.client is None:
-                    ledger.client, ledger.example = client_of(other), other.number
-                ledger.add(other)
-
-        return again
+        return ledger.add
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong."""

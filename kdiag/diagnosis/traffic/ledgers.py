@@ -6,20 +6,19 @@ ledgers.left_out                     how often there was no room for a new one
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from kdiag.exchange.model import Exchange
+from kdiag.exchange.summary.counts import AgainOn
 from kdiag.findings.finding import Finding, found
 
 MAX_LEDGERS: Final = 10_000
 """How many are kept of a kind; a capture of a busy cluster has some hundred clients."""
 
 _MOST_NAMES: Final = 5
-
-Again = Callable[[Exchange], None]
-"""Counts an exchange that is like one that was decoded."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -42,8 +41,12 @@ class Asker(NamedTuple):
 
 def client_of(exchange: Exchange) -> Asker:
     """Return the client of an exchange."""
-    host = exchange.connection.client.rpartition(":")[0].strip("[]")
-    return Asker(host, exchange.client_id)
+    return _asker(exchange.connection.client, exchange.client_id)
+
+
+@lru_cache(MAX_LEDGERS)
+def _asker(address: str, client_id: str | None) -> Asker:
+    return Asker(address.rpartition(":")[0].strip("[]"), client_id)
 
 
 class Ledgers(Generic[K, V]):
@@ -80,23 +83,12 @@ class Ledgers(Generic[K, V]):
         yield from self._by_key.items()
 
 
-class ByConnection(Generic[V]):
-    """Remembers what was found for the client of a connection: it takes a tenth of the time."""
-
-    def __init__(self, find: Callable[[Exchange], V]) -> None:
-        self._find = find
-        self._found: dict[tuple[int, str | None], V] = {}
-
-    def of(self, exchange: Exchange) -> V:
-        """Return what belongs to the client of an exchange."""
-        key = exchange.connection.number, exchange.client_id
-        try:
-            return self._found[key]
-        except KeyError:
-            if len(self._found) >= MAX_LEDGERS:
-                self._found.clear()
-            found_now = self._found[key] = self._find(exchange)
-            return found_now
+def counted(again_on: AgainOn, exchange: Exchange) -> AgainOn:
+    """Count an exchange as those like it are counted; return who counts these."""
+    again = again_on(exchange)
+    if again is not None:
+        again([exchange])
+    return again_on
 
 
 class Case(NamedTuple):

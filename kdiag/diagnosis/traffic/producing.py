@@ -4,7 +4,8 @@ A rate counts where a client writes much: a record a second in a request of its 
 """
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
@@ -12,9 +13,7 @@ import msgspec
 
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.traffic.ledgers import (
-    Again,
     Asker,
-    ByConnection,
     Case,
     Ledgers,
     client_of,
@@ -25,6 +24,7 @@ from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.side import Side
+from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.findings.finding import Finding
 from kdiag.wire.codec.explain import Span, explain
 from kdiag.wire.primitives import uuid_text
@@ -47,9 +47,9 @@ _SAMPLE_BYTES: Final = 16_384  # of a batch
 _MOST_SAMPLES: Final = 8  # of a client and topic
 _FAST: Final = 1
 _HEADER_BYTES: Final = 61
-_read_number: Final = Struct(">i").unpack_from
-_COUNT_AT: Final = 57  # in a batch of magic 2
-_CODEC_AT: Final = 22
+_CODEC_AT: Final = 22  # in a batch of magic 2
+_COUNT_AT: Final = 57
+_NUMBER_BYTES: Final = 4
 _LEAST_SAVED: Final = 0.5
 HOT_BYTES: Final = 1_000_000
 """What a topic is written at least before one of its partitions is hot."""
@@ -82,17 +82,16 @@ class ProducerLedger(msgspec.Struct):
     largest_example: int = 0
     unanswered_example: int = 0
 
-    def begin(self, time_ns: int) -> None:
-        """Add a request."""
-        self.requests += 1
-        if time_ns > self.last_ns:  # noqa: PLR1730 - takes a seventh of the time
-            self.last_ns = time_ns
+    def begin(self, times_ns: Sequence[int]) -> None:
+        """Add requests, of these times."""
+        self.requests += len(times_ns)
+        self.last_ns = max(self.last_ns, *times_ns)
 
-    def add(self, records: int, size_bytes: int) -> None:
-        """Add a batch."""
-        self.batches += 1
-        self.records += records
-        self.bytes += size_bytes
+    def add(self, records: int, size_bytes: int, count: int = 1) -> None:
+        """Add a batch, or as many like it."""
+        self.batches += count
+        self.records += count * records
+        self.bytes += count * size_bytes
 
     @property
     def per_s(self) -> int:
@@ -127,10 +126,10 @@ class PartitionLedger(msgspec.Struct):
     bytes: int = 0
     batches: int = 0
 
-    def add(self, size_bytes: int) -> None:
-        """Add a batch."""
-        self.bytes += size_bytes
-        self.batches += 1
+    def add(self, size_bytes: int, count: int = 1) -> None:
+        """Add a batch, or as many like it."""
+        self.bytes += count * size_bytes
+        self.batches += count
 
 
 _Mark = tuple[str, int, int, int, int]
@@ -164,14 +163,14 @@ class _BatchPlace(NamedTuple):
 
     Attributes:
         topic: the topic, which all of them name.
-        partition_at, batch_at: offsets of the partition's number and of the batch in the frame.
         size_bytes: of the batch.
+        read: returns the partition, the low byte of the batch's attributes, which has its codec,
+            and how many records it says it has, of a frame.
     """
 
     topic: str
-    partition_at: int
-    batch_at: int
     size_bytes: int
+    read: Callable[[bytes], tuple[Any, ...]]
 
 
 class Producing:
@@ -186,7 +185,6 @@ class Producing:
     def __init__(self, names: TopicNames) -> None:
         self._names = names
         self.producers: Ledgers[Asker, ProducerLedger] = Ledgers(ProducerLedger)
-        self._writers = ByConnection(self._writer_of)
         self._plain: Ledgers[tuple[Asker, str], PlainLedger] = Ledgers(PlainLedger)
         self.partitions: Ledgers[tuple[str, int], PartitionLedger] = Ledgers(PartitionLedger)
         self.partition_counts: dict[str, int] = {}
@@ -202,27 +200,27 @@ class Producing:
             if topic.partitions and topic.name:
                 self.partition_counts[topic.name] = len(topic.partitions)
 
-    def add(self, dissection: Dissection) -> Again | None:
-        """Add a Produce exchange; return what adds the next one like it."""
+    def add(self, dissection: Dissection) -> AgainOn | None:
+        """Add a Produce exchange; return who adds those like it."""
         exchange, request = dissection.exchange, dissection.request
         if request is None or request.status is not Status.OK:
             return None
         batches = list(_batches(request))
-        writer = self._writers.of(exchange)
+        writer = self._writer_of(exchange)
         if writer is not None:
             producer = writer.producer
             if request.message.acks == 0:
                 producer.unanswered += 1
                 producer.unanswered_example = producer.unanswered_example or exchange.number
-            producer.begin(exchange.time_ns)
+            producer.begin([exchange.time_ns])
             for each in batches:
                 self._read_batch(writer, each, exchange.number)
         if any(each.batch.magic != MAGIC_2 for each in batches):
             return None
-        return self._again(request, batches)
+        return self._again_on(request, batches)
 
     def _writer_of(self, exchange: Exchange) -> _Writer | None:
-        """Return the writer of an exchange, which is its first on this connection."""
+        """Return the writer of an exchange; None if there is no room for another."""
         client = client_of(exchange)
         producer = self.producers.of(client)
         if producer is None:
@@ -250,33 +248,40 @@ class Producing:
         if plain is not None:
             _take_sample(plain, batch, number)
 
-    def _again(self, request: Side, batches: Sequence[_PlacedBatch]) -> Again:
-        """Return what adds a request like one that was read.
+    def _again_on(self, request: Side, batches: Sequence[_PlacedBatch]) -> AgainOn:
+        """Return who adds requests like one that was read.
 
         Numbers differ between them: the partitions, how many records a batch has, its codec.
         """
         cls, version, start = type(request.message), request.version, request.body_offset
         marks = [(*each[:3], each.batch.start, each.batch.size_in_bytes) for each in batches]
         places: list[_BatchPlace] = []
-        find_writer, find_partition = self._writers.of, self.partitions.of
 
-        def again(other: Exchange) -> None:
-            frame, writer = other.request, find_writer(other)
-            if frame is None or writer is None:
-                return
-            data, producer = frame.data, writer.producer
-            if not places:
-                places.extend(_places(explain(cls, version, data, start).spans, marks))
-            producer.begin(frame.first_byte_ns)
-            for topic, partition_at, at, size_bytes in places:
-                (index,) = _read_number(data, partition_at)
-                (records,) = _read_number(data, at + _COUNT_AT)
-                producer.add(records, size_bytes)
-                partition = find_partition((topic, index))
-                if partition is not None:
-                    partition.add(size_bytes)
-                if size_bytes >= _PLAIN_BATCH_BYTES and not data[at + _CODEC_AT] & CODEC_MASK:
-                    self._plain_of(writer, topic, size_bytes)
+        def again_on(exchange: Exchange) -> Again | None:
+            writer = self._writer_of(exchange)
+            if not places and exchange.request is not None:
+                spans = explain(cls, version, exchange.request.data, start).spans
+                places.extend(_places(spans, marks))
+            return None if writer is None else self._again(writer, places)
+
+        return again_on
+
+    def _again(self, writer: _Writer, places: Sequence[_BatchPlace]) -> Again:
+        """Return what adds requests of a writer, with batches in these places."""
+        producer = writer.producer
+
+        def again(exchanges: Sequence[Exchange]) -> None:
+            frames = [each.request for each in exchanges if each.request is not None]
+            producer.begin([frame.first_byte_ns for frame in frames])
+            data = [frame.data for frame in frames]
+            for topic, size_bytes, read in places:
+                for (index, codec, records), count in Counter(map(read, data)).items():
+                    producer.add(records, size_bytes, count)
+                    partition = self.partitions.of((topic, index))
+                    if partition is not None:
+                        partition.add(size_bytes, count)
+                    if size_bytes >= _PLAIN_BATCH_BYTES and not codec & CODEC_MASK:
+                        self._plain_of(writer, topic, count * size_bytes)
 
         return again
 
@@ -394,7 +399,11 @@ def _places(spans: Sequence[Span], marks: Sequence[_Mark]) -> Iterator[_BatchPla
         if span.path.endswith(".records") and not (isinstance(span.value, int) and span.value > 0)
     ]
     for topic, _, field, start, size_bytes in marks:
-        yield _BatchPlace(topic, partitions[field], fields[field] + start, size_bytes)
+        at, batch_at = partitions[field], fields[field] + start
+        to_codec = batch_at + _CODEC_AT - at - _NUMBER_BYTES
+        to_count = _COUNT_AT - _CODEC_AT - 1
+        read = Struct(f">{at}xi{to_codec}xB{to_count}xi").unpack_from
+        yield _BatchPlace(topic, size_bytes, read)
 
 
 def _take_sample(ledger: PlainLedger, batch: RecordBatch, number: int) -> None:

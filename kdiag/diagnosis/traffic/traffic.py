@@ -1,15 +1,16 @@
 """Passes each exchange of a capture to those that look at it."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from kdiag.diagnosis.traffic.answering import Answering
 from kdiag.diagnosis.traffic.asking import Asking
 from kdiag.diagnosis.traffic.consuming import Consuming
-from kdiag.diagnosis.traffic.ledgers import Again
 from kdiag.diagnosis.traffic.producing import Producing
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, Status
+from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
 
@@ -39,25 +40,25 @@ class Traffic:
         parts = (self.producing, self.consuming, self.asking, self.answering)
         return sum(each.left_out for each in parts)
 
-    def add(self, dissection: Dissection) -> Again | None:
+    def add(self, dissection: Dissection) -> AgainOn | None:
         """Add an exchange that was read.
 
         Returns:
-            What adds the next exchange that is like it; None if there is nothing to add.
+            Who adds those that are like it; None if there is nothing to add.
         """
         exchange = dissection.exchange
         if exchange.pairing is Status.UNANSWERED:
             self.asking.add_unanswered(dissection)
         self.asking.add_quota(dissection)
-        found = [
+        found = (
             self._of_api(dissection),
             self.asking.add_version(exchange),
             self.answering.add(exchange),
-        ]
-        again = [each for each in found if each is not None]
-        return _all_of(again) if len(again) > 1 else again[0] if again else None
+        )
+        parts = [each for each in found if each is not None]
+        return partial(_again_of, parts) if parts else None
 
-    def _of_api(self, dissection: Dissection) -> Again | None:
+    def _of_api(self, dissection: Dissection) -> AgainOn | None:
         """Pass an exchange to who looks at its API."""
         exchange, response = dissection.exchange, dissection.response
         is_answered = response is not None and response.status is Status.OK
@@ -71,7 +72,7 @@ class Traffic:
             case api_keys.METADATA:
                 if response is not None and is_answered:
                     self.producing.learn_partitions(response.message)
-                return self.asking.add_metadata(exchange)
+                self.asking.add_metadata(exchange)
             case api_keys.API_VERSIONS:
                 if response is not None and is_answered:
                     self.asking.add_versions(exchange.connection.broker, response.message)
@@ -86,11 +87,13 @@ class Traffic:
         yield from self.asking.version_findings()
 
 
-def _all_of(again: Sequence[Again]) -> Again:
-    """Return one function for several."""
+def _again_of(parts: Sequence[AgainOn], exchange: Exchange) -> Again:
+    """Return what several add on the connection of an exchange, as one."""
+    made = [part(exchange) for part in parts]
+    found = [each for each in made if each is not None]
 
-    def add(exchange: Exchange) -> None:
-        for each in again:
-            each(exchange)
+    def again(exchanges: Sequence[Exchange]) -> None:
+        for each in found:
+            each(exchanges)
 
-    return add
+    return again

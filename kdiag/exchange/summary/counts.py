@@ -1,7 +1,7 @@
 """The counts of a capture's exchanges and connections, by API, status, error, client and topic."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -19,6 +19,7 @@ from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
 
 _MAX_TROUBLES: Final = 1000
+_MAX_SERIES: Final = 100_000
 
 Kind = tuple[int | None, int | None]
 K = TypeVar("K")
@@ -45,16 +46,39 @@ class _Tally(msgspec.Struct):
     count: int = 0
 
 
+Again = Callable[[Sequence[Exchange]], None]
+"""Counts exchanges of one connection that are like one that was read, at least one."""
+
+AgainOn = Callable[[Exchange], Again | None]
+"""Returns who counts those on the connection of an exchange; None if nobody does."""
+
+
+class _Series(msgspec.Struct):
+    """Exchanges of a connection with the same fingerprint.
+
+    Attributes:
+        tally: counts them.
+        again: counts them for who watches; None if nobody does.
+        fresh: those that came since they were counted.
+    """
+
+    tally: _Tally
+    again: Again | None
+    fresh: list[Exchange] = []
+
+
 class _Known(NamedTuple):
     """What is known of exchanges with the same fingerprint.
 
     Attributes:
         tally: counts them.
-        again: counts another one for who watches; None if nobody does.
+        again_on: tells who watches those of a connection; None if nobody does.
+        series: those of each connection, by its number.
     """
 
     tally: _Tally
-    again: Callable[[Exchange], None] | None
+    again_on: AgainOn | None
+    series: dict[int, _Series]
 
 
 class Totals(msgspec.Struct, kw_only=True):
@@ -102,8 +126,8 @@ class Summary:
         measures: bytes and latencies by (API key, version).
         brokers: connections with Kafka by the address of the broker.
         slowest: the exchanges that took longest.
-        watch: is given each exchange that is read, and returns what is given those that are like
-            it, or None; None if nobody watches.
+        watch: is given each exchange that is read, and returns who is given those that are like
+            it; None if nobody watches.
     """
 
     def __init__(self, names: TopicNames) -> None:
@@ -118,7 +142,9 @@ class Summary:
         self._names = names
         self._alike: dict[tuple[object, ...], _Tally] = {}
         self._tallies: FingerprintCache[_Known] | None = None
-        self.watch: Callable[[Dissection], Callable[[Exchange], None] | None] | None = None
+        self._series_count = 0
+        self._fresh: list[_Series] = []
+        self.watch: Callable[[Dissection], AgainOn | None] | None = None
 
     def add(self, dissection: Dissection) -> None:
         """Count an exchange; its bodies are decoded for status, error and topics."""
@@ -141,28 +167,50 @@ class Summary:
         tally.measures.add(exchange)
         if exchange.end_ns - exchange.time_ns > self.slowest.floor_ns:
             self.slowest.offer(exchange)
-        again = None if self.watch is None else self.watch(dissection)
+        again_on = None if self.watch is None else self.watch(dissection)
         if self._tallies is not None:
-            self._tallies.keep(dissection, _Known(tally, again))
+            self._tallies.keep(dissection, _Known(tally, again_on, {}))
 
     def add_like(self, exchange: Exchange) -> bool:
-        """Count an exchange without decoding it, if its fingerprint is known; return whether."""
+        """Count an exchange without decoding it, if its fingerprint is known; return whether.
+
+        It counts when `count_fresh` is called: many at once take half the time of one by one.
+        """
         if self._tallies is None:
             self._tallies = FingerprintCache()
         known = self._tallies.find(exchange)
         if known is None:
             return False
-        tally, again = known
-        tally.count += 1
-        tally.measures.add(exchange)
+        series = known.series.get(exchange.connection.number) or self._begin(known, exchange)
+        if not series.fresh:
+            self._fresh.append(series)
+        series.fresh.append(exchange)
         request, response = exchange.request, exchange.response
         assert request is not None  # both are there where the fingerprint is
         assert response is not None
         if response.last_byte_ns - request.last_byte_ns > self.slowest.floor_ns:
             self.slowest.offer(exchange)
-        if again is not None:
-            again(exchange)
         return True
+
+    def _begin(self, known: _Known, exchange: Exchange) -> _Series:
+        """Begin a series with its first exchange; forget all if there are too many."""
+        if self._series_count >= _MAX_SERIES:
+            self._tallies = FingerprintCache()
+            self._series_count = 0
+        self._series_count += 1
+        again = None if known.again_on is None else known.again_on(exchange)
+        series = known.series[exchange.connection.number] = _Series(known.tally, again)
+        return series
+
+    def count_fresh(self) -> None:
+        """Count the exchanges that `add_like` has taken since the last time."""
+        for series in self._fresh:
+            fresh, series.fresh = series.fresh, []
+            series.tally.count += len(fresh)
+            series.tally.measures.add_all(fresh)
+            if series.again is not None:
+                series.again(fresh)
+        self._fresh.clear()
 
     def add_connection(self, connection: Connection) -> None:
         """Count a connection that has ended."""

@@ -8,6 +8,7 @@ thousandth, and millions of latencies take a few thousand numbers:
 Source: HdrHistogram, whose buckets these are.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from kdiag.exchange.model import Exchange
@@ -60,8 +61,20 @@ class Measures:
                 latency_ns = response.first_byte_ns - request.last_byte_ns
                 if latency_ns >= 0:
                     self._fresh.append(latency_ns)
-                    if len(self._fresh) == _MOST_FRESH:
+                    if len(self._fresh) >= _MOST_FRESH:
                         self._count_fresh()
+
+    def add_all(self, exchanges: Sequence[Exchange]) -> None:
+        """Add exchanges, at least one, that have both frames, of the same sizes."""
+        request, response = exchanges[0].request, exchanges[0].response
+        assert request is not None
+        assert response is not None
+        self.request_bytes += len(exchanges) * request.size
+        self.response_bytes += len(exchanges) * response.size
+        latencies = [each.latency_ns for each in exchanges]
+        self._fresh.extend(each for each in latencies if each is not None)
+        if len(self._fresh) >= _MOST_FRESH:
+            self._count_fresh()
 
     def _count_fresh(self) -> None:
         """Count the latencies that came since the last time."""

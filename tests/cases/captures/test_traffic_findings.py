@@ -50,6 +50,7 @@ def found_in(files: list[Path], keylog: bytes = b"") -> set[str]:
             dissection = Dissection(item)
             names.learn(dissection)
             summary.add(dissection)
+    summary.count_fresh()
     return {each.id for each in traffic.findings()}
 
 

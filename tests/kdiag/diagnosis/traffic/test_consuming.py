@@ -1,9 +1,8 @@
 from kdiag.diagnosis.traffic.consuming import Consuming
-from kdiag.diagnosis.traffic.ledgers import Again
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange
-from kdiag.exchange.summary.counts import Summary
+from kdiag.exchange.summary.counts import AgainOn, Summary
 from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
@@ -20,7 +19,7 @@ def judged(exchanges: list[Exchange]) -> list[Finding]:
         consuming = Consuming()
         summary = Summary(TopicNames())
 
-        def watch(dissection: Dissection, consuming: Consuming = consuming) -> Again | None:
+        def watch(dissection: Dissection, consuming: Consuming = consuming) -> AgainOn | None:
             is_fetch = dissection.exchange.api_key == api_keys.FETCH
             return (consuming.add_fetch if is_fetch else consuming.add_commit)(dissection)
 
@@ -28,6 +27,7 @@ def judged(exchanges: list[Exchange]) -> list[Finding]:
         for exchange in exchanges:
             if is_each_read or not summary.add_like(exchange):
                 summary.add(Dissection(exchange))
+        summary.count_fresh()
         found.append(list(consuming.findings()))
     assert found[0] == found[1]
     return found[0]

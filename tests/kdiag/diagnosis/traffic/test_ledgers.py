@@ -3,7 +3,6 @@ import pytest
 from kdiag.diagnosis.traffic import ledgers
 from kdiag.diagnosis.traffic.ledgers import (
     Asker,
-    ByConnection,
     Case,
     Ledgers,
     client_of,
@@ -22,17 +21,6 @@ def test_a_ledger_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kept.of("a") is first
     assert kept.of("b") is None
     assert (kept.left_out, list(kept.items())) == (1, [("a", first)])
-
-
-def test_what_belongs_to_a_connection_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Within bounds: what there is no room for is found again."""
-    monkeypatch.setattr(ledgers, "MAX_LEDGERS", 2)
-    asked = []
-    kept = ByConnection(lambda exchange: asked.append(exchange.connection.number))
-    for number in (1, 1, 2, 2, 3, 1):
-        kept.of(make_exchange(b"", version=None, connection=make_connection(number=number)))
-
-    assert asked == [1, 2, 3, 1]
 
 
 def test_a_client_is_its_host_and_its_id() -> None:

@@ -65,6 +65,7 @@ def judged(exchanges: list[Exchange], partitions: int = 0) -> list[Finding]:
         for exchange in exchanges:
             if is_each_read or not summary.add_like(exchange):
                 summary.add(Dissection(exchange))
+        summary.count_fresh()
         found.append(list(producing.findings()))
     assert found[0] == found[1]
     return found[0]

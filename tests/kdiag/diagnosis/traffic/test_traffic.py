@@ -12,9 +12,10 @@ def test_all_who_look_at_an_exchange_look_at_those_like_it() -> None:
     traffic = Traffic(TopicNames())
     request = OffsetCommitRequest(group_id="billing")
     exchange = make_exchange(request, OffsetCommitResponse(), version=1)
-    again = traffic.add(Dissection(exchange))
+    again_on = traffic.add(Dissection(exchange))
+    again = again_on and again_on(exchange)
     assert again is not None
-    again(exchange)
+    again([exchange])
     (finding,) = traffic.findings()
 
     assert (finding.id, finding.evidence["requests"]) == ("KD5101", 2)

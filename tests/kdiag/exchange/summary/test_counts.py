@@ -1,9 +1,12 @@
 from collections import Counter
 
+import pytest
+
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Protocol, Status
-from kdiag.exchange.summary.counts import Summary, Totals, add_trouble, kind_text
+from kdiag.exchange.summary import counts
+from kdiag.exchange.summary.counts import AgainOn, Summary, Totals, add_trouble, kind_text
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic
@@ -101,7 +104,31 @@ def test_exchanges_like_others_are_counted_without_being_read() -> None:
         else:
             summary.add(Dissection(exchange))
     assert alike > 50
+    summary.count_fresh()
     assert (summary.exchanges, summary.errors) == (100, {"REBALANCE_IN_PROGRESS": 100})
+
+
+def test_series_beyond_the_most_are_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each exchange counts once, also for who watches, however many connections there are."""
+    monkeypatch.setattr(counts, "_MAX_SERIES", 2)
+    summary = Summary(TopicNames())
+    watched = []
+
+    def watch(dissection: Dissection) -> AgainOn:
+        watched.append(dissection.exchange.number)
+        return lambda _: lambda again: watched.extend(each.number for each in again)
+
+    summary.watch = watch
+    for number in range(100):
+        connection = make_connection(number % 3)
+        exchange = make_exchange(
+            HeartbeatRequest(), HeartbeatResponse(), version=3, number=number, connection=connection
+        )
+        if not summary.add_like(exchange):
+            summary.add(Dissection(exchange))
+    summary.count_fresh()
+    assert summary.exchanges == 100
+    assert watched != sorted(watched) == list(range(100))
 
 
 def test_apis_are_named_with_their_version() -> None:
