@@ -162,16 +162,18 @@ def everything_wrong() -> Story:
         story.write("10.0.0.3", chance.randbytes(9_000), partition=number % 20 % 4, at_ms=number)
     for number in range(400):
         story.write("10.0.0.3", chance.randbytes(9_000), at_ms=number * 20)
-    for count in (5, 12, 0):  # the last one is an error
+    for at_ms, count, code in ((0, 5, 0), (20, 12, 0), (40, 0, 3)):
         listed = MetadataResponse(
             topics=[
                 MetadataResponseTopic(name="another", partitions=[MetadataResponsePartition()]),
                 MetadataResponseTopic(
-                    name="topic of 10.0.0.3", partitions=[MetadataResponsePartition()] * count
+                    name="topic of 10.0.0.3",
+                    partitions=[MetadataResponsePartition()] * count,
+                    error_code=code,
                 ),
             ]
         )
-        story.ask("10.0.0.3", MetadataRequest(topics=[]), listed, version=9)
+        story.ask("10.0.0.3", MetadataRequest(topics=[]), listed, version=9, at_ms=at_ms)
     for number in range(3):
         story.write("10.0.0.4", b"z" * 10, acks=0, at_ms=number)
         story.write("10.0.0.5", chance.randbytes(1_100_000 + number), at_ms=number)
