@@ -20,6 +20,9 @@ Row: TypeAlias = dict[str, Any]
 OVERVIEW: Final = "kdiag.report.overview"
 """The package whose folder `sql` has the questions of an overview."""
 
+_STREAMED_ROWS: Final = 1_000
+"""At once: as values of Python, rows with lists take much more than in columns."""
+
 
 class ReportAnswer(NamedTuple):
     """The first rows of a report's answer.
@@ -74,7 +77,7 @@ def rows_of(
         ReportError: as `ask`.
     """
     query = question(name, package).query()
-    answer = database.ask(query._replace(values=query.values | values))
+    answer = database.ask(query._replace(values=query.values | values), _STREAMED_ROWS)
     for batch in database.rows_of(answer):
         yield from batch.to_pylist()
 

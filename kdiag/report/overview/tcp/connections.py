@@ -20,6 +20,9 @@ from kdiag.report.engine import Database
 from kdiag.report.overview.questions import Row, ask, rows_of
 from kdiag.report.tables.tcp import REQUEST, RESPONSE
 
+MOST_CONNECTIONS: Final = 10_000
+"""So many are read, those with the most bytes."""
+
 _PACKAGE: Final = "kdiag.report.overview.tcp"
 
 
@@ -43,7 +46,7 @@ class UnfollowedCount(NamedTuple):
 
 
 def followed_connections(database: Database, times: TimeRange) -> Iterator[FollowedConnection]:
-    """Yield the connections of which the table `tcp` tells.
+    """Yield the connections of which the table `tcp` tells, those with the most bytes.
 
     Args:
         database: the tables.
@@ -52,7 +55,9 @@ def followed_connections(database: Database, times: TimeRange) -> Iterator[Follo
     Raises:
         ReportError: if a table or a column is missing, or memory is full.
     """
-    rows = rows_of(database, "connections", _PACKAGE, until_ns=times.to_ns or 0)
+    rows = rows_of(
+        database, "connections", _PACKAGE, until_ns=times.to_ns or 0, most=MOST_CONNECTIONS
+    )
     for _, both in groupby(rows, key=lambda row: row["connection_id"]):
         ways = {row["direction"]: row for row in both}
         if REQUEST in ways and RESPONSE in ways:

@@ -15,7 +15,11 @@ from kdiag.findings.finding import Finding
 from kdiag.report.engine import Database
 from kdiag.report.overview.faults.judgement import recorded_faults
 from kdiag.report.overview.groups.histories import OF_REFUSALS, read_histories
-from kdiag.report.overview.tcp.connections import count_unfollowed, followed_connections
+from kdiag.report.overview.tcp.connections import (
+    MOST_CONNECTIONS,
+    count_unfollowed,
+    followed_connections,
+)
 from kdiag.report.overview.traffic.judgement import judge_tables
 from kdiag.report.run_log import notes_on
 from kdiag.report.sql_report import Query
@@ -137,6 +141,9 @@ def _tcp(
         limits.add(connection, cycles)
     found.add(worst.findings())
     there, unfollowed = count_unfollowed(database)
+    if there - unfollowed > MOST_CONNECTIONS:
+        few = f"the {MOST_CONNECTIONS:,} with the most bytes, of {there - unfollowed:,}"
+        yield f"There are too many connections to judge what TCP did on each: these are {few}"
     if unfollowed:
         of = "" if unfollowed == there else f", of {unfollowed:,} of {count(there, 'connection')}"
         yield f"Not judged: what TCP did (KD6001 to KD6009){of}: {_NOT_FOLLOWED}"

@@ -3,7 +3,16 @@
 -- Two rows for each connection, one for each direction.
 --
 -- parameter until_ns (bigint) = 0: only those that ended before; 0 for all.
-WITH frames AS (
+-- parameter most (bigint) = 10000: how many there are at most, those with the most bytes.
+WITH followed AS (
+    SELECT connection_id
+    FROM tcp
+    WHERE $until_ns = 0 OR last_ns < $until_ns
+    GROUP BY connection_id
+    ORDER BY sum(bytes) DESC, connection_id
+    LIMIT $most
+),
+frames AS (
     SELECT
         connection_id,
         number,
@@ -19,6 +28,7 @@ WITH frames AS (
         END AS latency_ns,
         greatest(0, response_last_byte_ns - request_first_byte_ns) AS pending_ns
     FROM exchanges
+    WHERE connection_id IN (FROM followed)
 ),
 of_apis AS (
     SELECT
@@ -57,5 +67,5 @@ SELECT tcp.*, names.client_id, cycles.apis
 FROM tcp
 LEFT JOIN names ON names.connection_id = tcp.connection_id
 LEFT JOIN cycles ON cycles.connection_id = tcp.connection_id
-WHERE $until_ns = 0 OR tcp.last_ns < $until_ns
+WHERE tcp.connection_id IN (FROM followed)
 ORDER BY tcp.connection_id, tcp.direction
