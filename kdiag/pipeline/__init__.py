@@ -7,7 +7,7 @@
     captures       inputs of a run -> captures, walked through, and new ones    `captures`
     decode         packets of some connections -> exchanges as they crossed     `decode`
     tabulate       exchanges -> rows of the tables, in any order                `tabulate`
-    group_rows     exchanges of groups -> rows of rebalances and members        `group_rows`
+    group_rows     what was told of groups -> rows of rebalances and members    `group_rows`
     task           a function of a number, run by Spark                         `tasks`
     Shared         a value that all tasks read, sent as a URI                   `shared`
     run            all of it, once, for given captures                          `run`, `session`

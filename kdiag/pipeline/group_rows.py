@@ -1,19 +1,11 @@
-"""Exchanges of groups -> rows of `rebalances` and `members`, by the function of one process.
+"""What exchanges told of groups -> rows of `rebalances` and `members`, as in one process.
 
-A rebalance takes all exchanges of its group in the order of time, whichever connections they
-crossed. So the frames that tell of groups are divided by groups, and each part is read as a whole:
-
-    frames of a chunk     ->  groups-0, groups-1, ...    those of some groups
-                              groups-all                 those of none, such as ApiVersions
-    groups-0, groups-all  ->  rows of these groups
-
-Fetches name no group, and are most of a capture. Of them a part needs only which was the first of a
-client behind each of its assignments. Their columns tell that; no frame is read for it.
+Fetches name no group, and are most of a capture. Of them a group needs only which was the first of
+a client behind each of its assignments. Their columns tell that; no frame is read for it.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
-from zlib import crc32
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +18,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import suppress_faults
 from kdiag.pipeline.rows.frames import read_exchanges
 from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
+from kdiag.pipeline.rows.sightings import read_sightings
 from kdiag.report.arrow import (
     CAPTURE_FILE,
     DEFAULT_MAX_BYTES,
@@ -39,85 +32,56 @@ from kdiag.report.arrow import (
 from kdiag.report.tables.catalog import GROUP_TABLES, TABLES
 from kdiag.wire import api_keys
 
-OF_ALL: Final = "groups-all"
-"""The frames that concern all groups."""
-
+_TELLING: Final = pa.array(sorted(TELLING_APIS), pa.int32())
 _FETCH_COLUMNS: Final = ("client_id", "client", "request_last_byte_ns", "request_first_packet")
 
 
-def of_part(part: int) -> str:
-    """Return the name of the frames of the groups in a part."""
-    return f"groups-{part}"
-
-
-def divide_groups(
-    frames: Iterable[pa.RecordBatch], parts: int, emit: Emit, files: MappedFiles = NO_FILES
-) -> None:
-    """Divide frames that tell of groups by groups.
+def events_in(
+    frames: Iterable[pa.RecordBatch], names: TopicNames, files: MappedFiles = NO_FILES
+) -> CaptureEvents:
+    """Return what exchanges tell of groups.
 
     Args:
-        frames: rows of `rows.frames.FRAMES`, in any order; others are left out.
-        parts: how many there are.
-        emit: called with the name of a part, or `OF_ALL`, and rows of the same schema.
+        frames: rows of `rows.frames.FRAMES`, in any order.
+        names: the names of all topic ids.
         files: the captures, if frames lie in them.
     """
+    events = CaptureEvents(names.name)
     for batch in frames:
-        telling = _telling(batch)
-        rows_of: dict[str, list[int]] = {}
-        for row, exchange in enumerate(read_exchanges(telling, files)):
-            groups: Iterable[str] = ()
+        is_telling = compute.is_in(batch.column("api_key"), _TELLING)
+        for exchange in read_exchanges(batch.filter(is_telling), files):
             with suppress_faults():
-                groups = Dissection(exchange).groups
-            names = {of_part(_part_of(each, parts)) for each in groups} or {OF_ALL}
-            for name in names:
-                rows_of.setdefault(name, []).append(row)
-        for name, rows in sorted(rows_of.items()):
-            emit(name, telling.take(pa.array(rows, pa.int64())))
+                events.add_told(Dissection(exchange))
+    return events
 
 
-def _telling(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the frames that may tell of groups."""
-    is_wanted = compute.is_in(batch.column("api_key"), pa.array(sorted(TELLING_APIS), pa.int32()))
-    return batch.filter(is_wanted)
+def events_of(sightings: Iterable[pa.RecordBatch], names: TopicNames) -> CaptureEvents:
+    """Return what exchanges have told of groups.
 
-
-def _part_of(group: str, parts: int) -> int:
-    return crc32(group.encode(errors="surrogateescape")) % parts
-
-
-class GroupFrames(NamedTuple):
-    """The frames that rows of some groups are made of, in any order.
-
-    Attributes:
-        frames: rows of `FRAMES` with all that tell of these groups.
-        fetches: rows of `FRAMES` with all fetches, among others; read once the others are.
-        files: the captures, if frames lie in them.
+    Args:
+        sightings: rows of `rows.sightings.SIGHTINGS`, in any order.
+        names: the names of all topic ids.
     """
-
-    frames: Iterable[pa.RecordBatch]
-    fetches: Iterable[pa.RecordBatch]
-    files: MappedFiles = NO_FILES
+    events = CaptureEvents(names.name)
+    for each in read_sightings(sightings):
+        events.add_sighting(each)
+    return events
 
 
 def tabulate_groups(
-    of_groups: GroupFrames, names: TopicNames, emit: Emit, capture_of: CaptureOf
+    events: CaptureEvents, fetches: Iterable[pa.RecordBatch], emit: Emit, capture_of: CaptureOf
 ) -> None:
     """Make the rows of some groups.
 
     Args:
-        of_groups: their frames.
-        names: the names of all topic ids.
+        events: all that was told of them.
+        fetches: rows of `FRAMES` with all fetches, among others.
         emit: called with the names of tables, and batches of their rows.
         capture_of: returns the capture that holds a packet.
     """
-    events = CaptureEvents(names.name)
-    for batch in of_groups.frames:
-        for exchange in read_exchanges(_telling(batch), of_groups.files):
-            with suppress_faults():
-                events.add(Dissection(exchange))
     syncs = events.syncs()
     if syncs:
-        events.add_first_fetches(first_fetches(of_groups.fetches, syncs))
+        events.add_first_fetches(first_fetches(fetches, syncs))
     rows = {
         name: RowBatches(
             name, extended(TABLES[name], [CAPTURE_FILE]), emit, DEFAULT_MAX_ROWS, DEFAULT_MAX_BYTES

@@ -46,7 +46,7 @@ from kdiag.pipeline.stages import (
     table_rows,
     tabulate_captures,
     tabulate_frames,
-    tabulate_group_frames,
+    tabulate_told_groups,
     write_tables,
 )
 from kdiag.pipeline.tasks import Outcome
@@ -102,7 +102,7 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
     names = all_names(spark, job, outcome)
     outcome.add(tabulate_frames(spark, job, outcome, names))
     say("following groups")
-    outcome.add(tabulate_group_frames(spark, job, outcome, names))
+    outcome.add(tabulate_told_groups(spark, job, outcome, names))
     outcome.add(tabulate_captures(job, walks))
     say("writing the tables")
     if lake is not None:

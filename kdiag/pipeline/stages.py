@@ -4,8 +4,8 @@ decode     a task for each part       -> frames, connections, gaps, names    (st
 resolve    rarely, one task           -> frames identified by other requests (staged)
 follow     a task for some brokers    -> partitions of fetch sessions        (staged)
 tabulate   a task for each chunk      -> exchanges, batches, records         (staged)
-groups     a task for each chunk      -> frames of groups, by part           (staged)
-           a task for each part       -> rebalances, members                 (staged)
+                                      -> what they told of groups, by part   (staged)
+groups     a task for each part       -> rebalances, members                 (staged)
 write      a task for each file       -> tables                              (Parquet)
 """
 
@@ -28,13 +28,7 @@ from kdiag.pipeline.decode import (
     decode_rows,
     resolve_unsure,
 )
-from kdiag.pipeline.group_rows import (
-    OF_ALL,
-    GroupFrames,
-    divide_groups,
-    of_part,
-    tabulate_groups,
-)
+from kdiag.pipeline.group_rows import events_of, tabulate_groups
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.source import ReadOptions, read_bundles
 from kdiag.pipeline.input.split import Split, Walk
@@ -52,6 +46,7 @@ from kdiag.pipeline.output.staging import Staged, StagedPiece, Staging, cut, rea
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.rows.partitioner import Partitioner
+from kdiag.pipeline.rows.sightings import OF_ALL, OF_GROUPS, GroupDivider
 from kdiag.pipeline.session import cores_of
 from kdiag.pipeline.shared import Shared, share
 from kdiag.pipeline.tabulate import (
@@ -295,71 +290,59 @@ def tabulate_frames(
     if not count:
         return Outcome([], [], [])
     job = job._replace(topic_names=())
-    return outcome_of(do_tasks(spark, count, partial(_tabulate_chunk, job, chunks)))
+    do = partial(tabulate_chunk, job, chunks, cores_of(spark))
+    return outcome_of(do_tasks(spark, count, do))
 
 
-def tabulate_group_frames(
+def tabulate_told_groups(
     spark: SparkSession, job: Job, outcome: Outcome, names: NameBytes
 ) -> Outcome:
-    """Make rows of groups of the staged frames, and stage them.
+    """Make rows of what exchanges have told of groups, and stage them.
 
-    What fits into one chunk is read here: starting tasks would take longer.
+    Where that is little, it is read here: starting tasks would take longer.
 
     Args:
         spark: the session to run on.
         job: of the run.
-        outcome: the frames, staged.
+        outcome: what was told and the frames, staged.
         names: the names of topic ids.
     """
-    frames = outcome.of("frames")
-    if sum(map(_weight, frames)) <= job.chunk_bytes:
-        writer = PartWriter(job, 0)
-        read_groups(job, frames, frames, names, writer.write)
-        return writer.close()
-    cores = cores_of(spark)
-    chunks = share_chunks(job, outcome, names, cores)
-    count = len(chunks.value.chunks)
-    divide = partial(_divide_chunk, job, chunks, cores)
-    divided = outcome_of(do_tasks(spark, count, divide))
-    by_part = [[*divided.of(of_part(part)), *divided.of(OF_ALL)] for part in range(cores)]
-    shared = share(job.staging, by_part, list[list[Staged]])
-    return outcome_of(do_tasks(spark, cores, partial(_read_part, job, chunks, shared)))
+    found = [each for each in outcome.staged if each.name.startswith(OF_GROUPS)]
+    of_all = [each for each in found if each.name == OF_ALL]
+    names_of_parts = sorted({each.name for each in found} - {OF_ALL})
+    by_part = [[each for each in found if each.name == part] for part in names_of_parts]
+    shared = share(job.staging, GroupWork(by_part, of_all, outcome.of("frames"), names), GroupWork)
+    read = partial(_read_groups, job, shared)
+    if sum(each.bytes for each in found) <= _FEW_BYTES:
+        return outcome_of(
+            msgspec.json.encode(each) for part in range(len(by_part)) for each in read(part)
+        )
+    return outcome_of(do_tasks(spark, len(by_part), read))
 
 
-def _divide_chunk(job: Job, work: Shared[Chunks], parts: int, number: int) -> Iterator[Outcome]:
-    """Stage the frames of a chunk that tell of groups."""
-    chunk = work.value.chunks[number]
-    writer = PartWriter(job, number)
-    frames = read_staged(chunk.file.uri, *chunk.batches)
-    divide_groups(frames, parts, writer.write, MappedFiles(job.rules.files))
-    yield writer.close()
+class GroupWork(NamedTuple):
+    """What was told of groups.
+
+    Attributes:
+        by_part: of some groups, by their part.
+        of_all: what concerns all groups.
+        frames: with all fetches, among others.
+        names: the names of topic ids.
+    """
+
+    by_part: list[list[Staged]]
+    of_all: list[Staged]
+    frames: list[Staged]
+    names: NameBytes
 
 
-def _read_part(
-    job: Job, work: Shared[Chunks], by_part: Shared[list[list[Staged]]], part: int
-) -> Iterator[Outcome]:
+def _read_groups(job: Job, work: Shared[GroupWork], part: int) -> Iterator[Outcome]:
     """Stage the rows of the groups in a part."""
+    by_part, of_all, frames, names = work.value
     writer = PartWriter(job, part)
-    every = sorted({each.file for each in work.value.chunks})
-    read_groups(job, by_part.value[part], every, work.value.names, writer.write)
+    events = events_of(read_all([*by_part[part], *of_all]), topic_names(names))
+    tabulate_groups(events, read_all(frames), writer.write, job.capture_of)
     yield writer.close()
-
-
-def read_groups(
-    job: Job, frames: list[Staged], fetches: list[Staged], names: NameBytes, emit: Emit
-) -> None:
-    """Make rows of some groups.
-
-    Args:
-        job: of the run.
-        frames: all that tell of these groups.
-        fetches: all fetches, among others.
-        names: the names of topic ids.
-        emit: called with the names of tables, and batches of their rows.
-    """
-    files = MappedFiles(job.rules.files)
-    of_groups = GroupFrames(read_all(frames), read_all(fetches), files)
-    tabulate_groups(of_groups, topic_names(names), emit, job.capture_of)
 
 
 def tabulate_captures(job: Job, walks: Sequence[Walk]) -> Outcome:
@@ -473,37 +456,42 @@ def _sessions_by_part(outcome: Outcome) -> dict[int, list[Staged]]:
     return sessions
 
 
-def _tabulate_chunk(job: Job, work: Shared[Chunks], number: int) -> Iterator[Outcome]:
-    """Stage the rows of a chunk of frames."""
+def tabulate_chunk(
+    job: Job, work: Shared[Chunks], group_parts: int, number: int
+) -> Iterator[Outcome]:
+    """Stage the rows of a chunk of frames, and what they told of groups."""
     writer = PartWriter(job, number)
-    yield writer.close(read_chunk(job, work, number, writer.write))
-
-
-def read_chunk(job: Job, work: Shared[Chunks], number: int, emit: Emit) -> list[str]:
-    """Make rows of a chunk of frames; return the faults of kdiag's own.
-
-    Args:
-        job: of the run.
-        work: all chunks.
-        number: of the chunk.
-        emit: called with the names of tables, and batches of their rows.
-    """
+    groups = GroupDivider(group_parts)
     chunk = work.value.chunks[number]
     frames = read_staged(chunk.file.uri, *chunk.batches)
-    return ChunkReader(job, work, number, emit).read(frames)
+    faults = ChunkReader(job, work, number, writer.write).read(frames, groups)
+    groups.emit(writer.write)
+    yield writer.close(faults)
 
 
 class ChunkReader:
     """Makes rows of the frames of a chunk."""
 
     def __init__(self, job: Job, work: Shared[Chunks], number: int, emit: Emit) -> None:
-        """Read what belongs to the frames; see `read_chunk` for the arguments."""
+        """Read what belongs to the frames.
+
+        Args:
+            job: of the run.
+            work: all chunks.
+            number: of the chunk.
+            emit: called with the names of tables, and batches of their rows.
+        """
         chunks, names, sessions = work.value
         part = chunks[number].file.part
         self._sessions = read_sessions(read_all(sorted(sessions.get(part, []))))
         self._tables = TableBatches(emit, topic_names(names), job.choice, capture_of=job.capture_of)
         self._captures = MappedFiles(job.rules.files)
 
-    def read(self, frames: Rows) -> list[str]:
-        """Emit the rows of some frames; return the faults of kdiag's own."""
-        return tabulate(frames, self._sessions, self._tables, self._captures)
+    def read(self, frames: Rows, groups: GroupDivider | None = None) -> list[str]:
+        """Emit the rows of some frames; return the faults of kdiag's own.
+
+        Args:
+            frames: of the chunk.
+            groups: gets what they tell of groups.
+        """
+        return tabulate(frames, self._sessions, self._tables, self._captures, groups)

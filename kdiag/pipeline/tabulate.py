@@ -15,6 +15,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import blame, suppress_faults
 from kdiag.pipeline.rows.frames import read_exchanges
 from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
+from kdiag.pipeline.rows.sightings import GroupDivider
 from kdiag.report.arrow import TableBatches
 
 SESSIONS: Final = pa.schema(
@@ -119,6 +120,7 @@ def tabulate(
     sessions: Mapping[int, list[tuple[str, int]]],
     tables: TableBatches,
     files: MappedFiles = NO_FILES,
+    groups: GroupDivider | None = None,
 ) -> list[str]:
     """Read exchanges, add their rows to the tables, and return the faults of kdiag's own.
 
@@ -127,6 +129,7 @@ def tabulate(
         sessions: the partitions of incremental fetches, by the exchange's number.
         tables: gets the rows; it knows the names of all topic ids.
         files: the captures, if frames lie in them.
+        groups: gets what they tell of groups.
     """
     faults: list[str] = []
     for batch in frames:
@@ -138,5 +141,7 @@ def tabulate(
             except Exception as error:  # noqa: BLE001 - the fence: it costs this exchange alone
                 faults.append(blame(dissection, error))
                 tables.exchange(dissection)
+            if groups is not None:
+                groups.add(dissection)
     tables.flush()
     return faults[:_MAX_FAULTS]

@@ -22,6 +22,7 @@ import kdiag
 from kdiag.clock import ALWAYS, NS_PER_S, SystemClock, TimeRange
 from kdiag.errors import CaptureError, ReportError
 from kdiag.pipeline.decode import FlowRules, RunPart, decode_rows
+from kdiag.pipeline.group_rows import events_in, tabulate_groups
 from kdiag.pipeline.input.captures import find_captures
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.source import FAILFAST, CaptureSourceReader
@@ -30,7 +31,8 @@ from kdiag.pipeline.input.split_index import CaptureUris
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import read_whole, write_whole
 from kdiag.pipeline.output.partitions import RUN
-from kdiag.pipeline.output.staging import Staged, StagedPiece, read_staged
+from kdiag.pipeline.output.staging import Staged, StagedPiece, read_all, read_staged
+from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.run import stage_frames
 from kdiag.pipeline.session import cores_of
 from kdiag.pipeline.shared import Shared, share
@@ -40,11 +42,11 @@ from kdiag.pipeline.stages import (
     PartWriter,
     all_names,
     follow_here,
-    read_groups,
     resolve_here,
     share_chunks,
     tabulate_captures,
 )
+from kdiag.pipeline.tabulate import topic_names
 from kdiag.pipeline.tasks import Outcome
 from kdiag.report.tables.catalog import (
     DEFAULT_CHOICE,
@@ -151,7 +153,10 @@ class Plan(msgspec.Struct, frozen=True):
             if name == table:
                 found.append(batch)
 
-        read_groups(self._job(DEFAULT_CHOICE), frames, frames, work.names, emit)
+        job = self._job(DEFAULT_CHOICE)
+        files = MappedFiles(job.rules.files)
+        events = events_in(read_all(frames), topic_names(work.names), files)
+        tabulate_groups(events, read_all(frames), emit, job.capture_of)
         yield from found
 
     def _job(self, choice: TableChoice) -> Job:

@@ -1,4 +1,5 @@
 from collections import defaultdict
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -6,20 +7,11 @@ from pyarrow import compute
 
 from folders import CAPTURES
 from kdiag.exchange.context.topic_names import TopicNames
-from kdiag.pipeline.group_rows import (
-    OF_ALL,
-    GroupFrames,
-    divide_groups,
-    first_fetches,
-    of_part,
-    tabulate_groups,
-)
-from kdiag.pipeline.rows.frames import FRAMES
+from kdiag.pipeline.group_rows import events_in, events_of, first_fetches, tabulate_groups
 from kdiag.wire import api_keys
-from spark_runs.pipeline_parts import Tables, comparable, decoded, in_one_process
+from spark_runs.pipeline_parts import Tables, comparable, decoded, in_one_process, told_of
 
 CAPTURE = CAPTURES / "rebalance.pcap"
-PARTS = 2
 
 
 @pytest.fixture(scope="module")
@@ -28,32 +20,29 @@ def frames() -> list[pa.RecordBatch]:
     return decoded([CAPTURE], 3, 1 << 14)["frames"]
 
 
-def test_frames_of_groups_are_divided_by_groups(frames: list[pa.RecordBatch]) -> None:
-    """A group is in one part; what names none is for all, and fetches are left out."""
-    divided: Tables = defaultdict(list)
-    divide_groups(frames, PARTS, lambda name, batch: divided[name].append(batch))
-    keys = {
-        name: set(pa.Table.from_batches(rows)["api_key"].to_pylist())
-        for name, rows in divided.items()
-    }
+def test_the_rows_of_a_group_are_those_of_one_process(
+    frames: list[pa.RecordBatch],
+) -> None:
+    """Of sightings and of frames, with the capture that holds the packet of the cause."""
+    told_rows = [batch for part in told_of(frames).values() for batch in part]
+    for events in (events_of(told_rows, TopicNames()), events_in(frames, TopicNames())):
+        tables: Tables = defaultdict(list)
+        tabulate_groups(
+            events,
+            frames,
+            partial(add, tables),
+            lambda packet: f"holds {packet}",
+        )
+        require_expected(tables)
 
-    assert len(keys.keys() - {OF_ALL}) == 1
-    (part,) = keys.keys() - {OF_ALL}
-    assert part in {of_part(number) for number in range(PARTS)}
-    assert {api_keys.JOIN_GROUP, api_keys.SYNC_GROUP, api_keys.FIND_COORDINATOR} <= keys[part]
-    assert keys[OF_ALL] == {api_keys.API_VERSIONS, api_keys.METADATA}
-    assert all(each.schema == FRAMES for rows in divided.values() for each in rows)
+
+def add(tables: Tables, name: str, batch: pa.RecordBatch) -> None:
+    """Add rows to those of a table."""
+    tables[name].append(batch)
 
 
-def test_the_rows_of_a_group_are_those_of_one_process(frames: list[pa.RecordBatch]) -> None:
-    """With the capture that holds the packet of the cause."""
-    tables: Tables = defaultdict(list)
-    tabulate_groups(
-        GroupFrames(frames, frames),
-        TopicNames(),
-        lambda name, batch: tables[name].append(batch),
-        lambda packet: f"holds {packet}",
-    )
+def require_expected(tables: Tables) -> None:
+    """Require the rows that one process makes."""
     expected = in_one_process([CAPTURE])
     rows = pa.Table.from_batches(tables["rebalances"]).to_pylist()
 

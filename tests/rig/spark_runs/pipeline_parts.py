@@ -14,6 +14,7 @@ from pyarrow import dataset
 
 from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.exchange.context.topic_names import TopicNames
+from kdiag.exchange.dissection import Dissection
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.look_ahead import learn_all_names
 from kdiag.pcap.reader import CaptureReader
@@ -25,17 +26,12 @@ from kdiag.pipeline.decode import (
     decode_rows,
     resolve_unsure,
 )
-from kdiag.pipeline.group_rows import (
-    OF_ALL,
-    GroupFrames,
-    divide_groups,
-    of_part,
-    tabulate_groups,
-)
+from kdiag.pipeline.group_rows import events_of, tabulate_groups
 from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order, walk
 from kdiag.pipeline.rows.bundles import bundle, unbundle
+from kdiag.pipeline.rows.frames import read_exchanges
 from kdiag.pipeline.rows.packets import (
     HEADERS,
     NO_FILE,
@@ -45,6 +41,7 @@ from kdiag.pipeline.rows.packets import (
     MappedFiles,
     PacketRows,
 )
+from kdiag.pipeline.rows.sightings import OF_ALL, GroupDivider
 from kdiag.pipeline.tabulate import (
     follow_sessions,
     read_names,
@@ -206,14 +203,25 @@ def tabulated(outcome: Tables, files: MappedFiles = NO_FILES) -> Tables:
     found = read_names(outcome["names"])
     names = topic_names({topic_id: name for topic_id, (_, name) in found.items()})
     batches = TableBatches(partial(_append, tables), names, CHOICE)
-    tabulate(outcome["frames"], sessions, batches, files)
-    divided: Tables = defaultdict(list)
-    divide_groups(outcome["frames"], GROUP_PARTS, partial(_append, divided), files)
-    for part in range(GROUP_PARTS):
-        frames = [*divided[of_part(part)], *divided[OF_ALL]]
-        of_groups = GroupFrames(frames, outcome["frames"], files)
-        tabulate_groups(of_groups, names, partial(_append, tables), lambda _: None)
+    groups = GroupDivider(GROUP_PARTS)
+    tabulate(outcome["frames"], sessions, batches, files, groups)
+    told: Tables = defaultdict(list)
+    groups.emit(partial(_append, told))
+    for part in told.keys() - {OF_ALL}:
+        events = events_of([*told[part], *told[OF_ALL]], names)
+        tabulate_groups(events, outcome["frames"], partial(_append, tables), lambda _: None)
     return tables
+
+
+def told_of(frames: list[pa.RecordBatch]) -> Tables:
+    """Return what frames tell of groups, divided by these."""
+    told: Tables = defaultdict(list)
+    groups = GroupDivider(GROUP_PARTS)
+    for batch in frames:
+        for exchange in read_exchanges(batch, NO_FILES):
+            groups.add(Dissection(exchange))
+    groups.emit(partial(_append, told))
+    return told
 
 
 def _append(tables: Tables, name: str, batch: pa.RecordBatch) -> None:

@@ -109,9 +109,13 @@ class CaptureEvents:
             if self._fetch_count >= _MOST_FETCHES:
                 self._settle_fetches()
             return
+        self.add_told(dissection)
+
+    def add_told(self, dissection: Dissection) -> None:
+        """Add what an exchange tells by itself: of a fetch nothing."""
         sightings = sightings_of(dissection)
         if sightings is None:
-            self.unread_count += is_of_group(exchange)
+            self.unread_count += is_of_group(dissection.exchange)
             return
         for each in sightings:
             self.add_sighting(each)

@@ -18,7 +18,7 @@ from kdiag.pipeline.output.staging import Staged, StagedPiece
 from kdiag.pipeline.rows.bundles import BUNDLES
 from kdiag.pipeline.rows.partitioner import Partitioner, Weights, partition_by_weight
 from kdiag.pipeline.shared import Shared, share
-from kdiag.pipeline.stages import Chunks, decode_part, read_chunk
+from kdiag.pipeline.stages import Chunks, decode_part, tabulate_chunk
 
 MINUTE_NS = 60_000_000_000
 PREAMBLE = b"\xd4\xc3\xb2\xa1" + bytes(20)
@@ -140,7 +140,7 @@ def test_what_a_task_is_sent_does_not_grow_at_all(tmp_path: Path) -> None:
         functions = (
             reader.read,
             partial(decode_part, job, shared, count // 2),
-            partial(read_chunk, job, share(folder, work, Chunks)),
+            partial(tabulate_chunk, job, share(folder, work, Chunks), 2),
             groups[len(groups) // 2],
         )
         sizes.append([sent(each) for each in functions])
