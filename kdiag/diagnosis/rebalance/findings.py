@@ -276,6 +276,7 @@ def _stuck(history: GroupHistory) -> Iterator[Finding]:
         (rebalance, history.members[phases.member_id], phases.joined_ns)
         for rebalance in history.rebalances
         for phases in rebalance.phases.values()
+        if phases.member_id in history.members  # tables of some hours may be without it
     ]
     untold = [
         (rebalance, member, member.last_ns)

@@ -216,6 +216,9 @@ def test_a_member_that_does_not_take_up_an_epoch(
     assert [each.id for each in findings] == ids
     if findings:
         assert (findings[0].evidence["client"], findings[0].evidence["generation"]) == ("app-a", 2)
+    (history,) = histories_of(story.events, "capture")
+    history.members.clear()
+    assert find(history) == [], "the tables of some hours are without those that came before"
 
 
 def test_the_worst_stands_first() -> None:

@@ -4,8 +4,10 @@ captures    what their reading proved, and their groups, by the tables that were
 tables      all of it by them, as far as they go
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
+
+import msgspec
 
 from kdiag.clock import ALWAYS, TimeRange
 from kdiag.diagnosis.tcp.worst_connections import WorstConnections
@@ -61,11 +63,11 @@ def judge_captures(database: Database, findings: Iterable[Finding]) -> Judged:
     """
     found = PageFindings()
     found.add(findings)
-    found.add(read_histories(database).findings())
+    notes = [Remark("note", each) for each in _groups(database, found)]
     limits = ConnectionLimitRows()
     for each in followed_connections(database, ALWAYS):
         limits.add(*each)
-    return Judged(found, [], list(limits.parts()))
+    return Judged(found, notes, list(limits.parts()))
 
 
 def judge_folder(database: Database, times: TimeRange) -> Judged:
@@ -76,25 +78,25 @@ def judge_folder(database: Database, times: TimeRange) -> Judged:
         times: of their rows.
     """
     limits = ConnectionLimitRows()
-    parts: dict[str, Callable[[PageFindings], Iterable[str]]] = {
-        "failed connections and missing answers (KD1101 to KD1407)": lambda found: _faults(
-            database, found
-        ),
-        "clients and brokers (KD4101 to KD5101)": lambda found: _traffic(database, found),
-        "rebalances (KD3301 to KD3312)": lambda found: _groups(database, found),
-        "what TCP did (KD6001 to KD6009)": lambda found: _tcp(database, times, limits, found),
-    }
     found = PageFindings()
+    parts = {
+        "failed connections and missing answers (KD1101 to KD1407)": _faults(database, found),
+        "clients and brokers (KD4101 to KD5101)": _traffic(database, found),
+        "rebalances (KD3301 to KD3312)": _groups(database, found),
+        "what TCP did (KD6001 to KD6009)": _tcp(database, times, limits, found),
+    }
     notes = [_FROM_TABLES]
-    for what, judge in parts.items():
+    for what, told in parts.items():  # which are judged as their notes are asked for
         try:
-            notes += judge(found)
+            notes += told
         except ReportError as error:
             notes.append(f"Not judged: {what}: {error.why}")
+        except (ValueError, msgspec.ValidationError) as error:
+            notes.append(f"Not judged: {what}: another release has written the tables: {error}")
     if times != ALWAYS:
         notes.append(
-            "Connections and members that were there before --since, and connections that go on "
-            "behind --until, are not judged: a part of them is missing here"
+            "Connections and members that were there before --from, and connections that go on "
+            "behind --to, are not judged: a part of them is missing here"
         )
     return Judged(found, [Remark("note", each) for each in notes], list(limits.parts()))
 

@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pyarrow as pa
+
 from folders import CAPTURES
 from kdiag.clock import ALWAYS, TimeRange
 from kdiag.report.engine import open_folder, open_tables
@@ -62,7 +64,9 @@ def test_what_tables_lack_is_named() -> None:
     followed = make_connection(1, connection_id="tcp-1", tcp=facts_of(direction()))
     others = [make_connection(number, connection_id=f"tcp-{number}") for number in (2, 3)]
     tables = tables_of_items(make_exchange(*commit, version=8), followed, *others)
-    with open_tables(tables) as database:
+    schema = tables["members"].schema
+    later = dict.fromkeys(schema.names) | {"group_id": "billing", "type": "newest"}
+    with open_tables(tables | {"members": pa.Table.from_pylist([later], schema)}) as database:
         partly = judge_folder(database, TimeRange(to_ns=1))
     del tables["tcp"], tables["batches"]
     with open_tables(tables) as database:
@@ -77,6 +81,7 @@ def test_what_tables_lack_is_named() -> None:
         "1 refused request: make the tables without --no-bodies"
     )
     assert tcp.startswith("Not judged: what TCP did (KD6001 to KD6009): make the tables with --tcp")
-    (_, _, of_two, times) = (each.title for each in partly.notes)
+    (_, groups, of_two, times) = (each.title for each in partly.notes)
+    assert groups.startswith("Not judged: rebalances (KD3301 to KD3312): another release has")
     assert "what TCP did (KD6001 to KD6009), of 2 of 3 connections: " in of_two
-    assert "go on behind --until" in times
+    assert "go on behind --to" in times
