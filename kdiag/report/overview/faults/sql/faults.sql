@@ -1,6 +1,7 @@
 -- Which connections and exchanges show a fault, and how often?
 --
--- Those of one broker, kind and client together; the first to show it first.
+-- Those of one broker, kind and client together; the first to show it first. What was not answered
+-- counts if the connection is there, as its TLS may explain that.
 WITH shown AS (
     SELECT
         broker,
@@ -28,7 +29,10 @@ WITH shown AS (
     FROM exchanges
     LEFT JOIN connections ON connections.connection_id = exchanges.connection_id
     WHERE exchanges.is_violation
-        OR exchanges.unanswered_reason IN ('skipped', 'broker_closed', 'broker_reset')
+        OR (
+            exchanges.unanswered_reason IN ('skipped', 'broker_closed', 'broker_reset')
+            AND connections.connection_id IS NOT NULL
+        )
 )
 SELECT
     broker,

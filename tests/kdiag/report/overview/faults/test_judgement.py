@@ -70,9 +70,13 @@ def test_tables_tell_each_fault_as_a_capture_does() -> None:
 
     with open_tables(tables_of_items(*exchanges, *connections)) as database:
         told = recorded_faults(database).findings()
+    with open_tables(tables_of_items(*exchanges)) as database:
+        lone = recorded_faults(database).findings()
 
     by_title = sorted(expected.findings(), key=lambda each: each.title)
     assert sorted(told, key=lambda each: each.title) == by_title
     assert {each.id for each in told} == {
         *("KD1101", "KD1102", "KD1201", "KD1207", "KD1401", "KD1404", "KD1405", "KD1407")
     }
+    assert {each.id for each in lone} == {"KD1404"}, "TLS may explain the others"
+    assert all("nobody asked for" in each.title for each in lone)
