@@ -107,14 +107,24 @@ def test_everything_is_measured_and_nothing_is_left(proxied: ProxiedCluster) -> 
 def test_the_delay_of_a_broker_is_recovered_and_blamed_on_the_broker(
     proxied: ProxiedCluster, delay_ms: int
 ) -> None:
-    """Within a millisecond, in the median; records also wait for fetches that are delayed."""
+    """Within a millisecond, in the median; records also wait for fetches that are delayed.
+
+    A machine that is busy adds to all times, so the least of all attempts counts.
+    """
+    least: dict[tuple[str, str, int], float] = {}
 
     def recover() -> None:
-        before, after = (delayed(proxied, each) for each in (0, delay_ms))
+        for each_ms in (0, delay_ms):
+            found = delayed(proxied, each_ms)
+            for kind in ("produce", "end_to_end"):
+                parts_ms = found.median(kind, "1")["parts_ms"]
+                for part in ("broker", "network"):
+                    key = (kind, part, each_ms)
+                    least[key] = min(least.get(key, parts_ms[part]), parts_ms[part])
         for kind in ("produce", "end_to_end"):
-            parts, fast_parts = (each.median(kind, "1")["parts_ms"] for each in (after, before))
-            assert parts["broker"] - fast_parts["broker"] == pytest.approx(delay_ms, abs=1)
-            assert parts["network"] < 1
+            brokers_ms = least[kind, "broker", delay_ms] - least[kind, "broker", 0]
+            assert brokers_ms == pytest.approx(delay_ms, abs=1)
+            assert least[kind, "network", delay_ms] < 1
 
     measure_again(recover, ATTEMPTS)
 

@@ -45,6 +45,9 @@ PATHS: Final = [*FEW_PATHS, *MORE_PATHS] if IS_WHOLE else [DRAWN_PATH]
 TOPIC: Final = "perf"
 CLIENTS: Final = [("kafka-python", "produce"), ("librdkafka", "fetch")]
 
+Best = dict[tuple[int, str, str], tuple[float, float]]
+"""What is predicted and what is reached, in MB/s, by number, client and direction."""
+
 Rates = dict[str, dict[int, list[float]]]
 """MB/s by direction and size of the client's buffers."""
 
@@ -62,6 +65,7 @@ def test_what_is_recommended_is_as_good_as_the_best_of_kafkas_own_tools(
     link = ("--delay-ms", str(delay_ms))
     with make_wan_cluster(releases.USUAL, *link, properties=properties) as wan:
         perf = PerfTools(wan, get_kafka_jars(releases.USUAL), TOPIC)
+        best: Best = {}
 
         def compare() -> None:
             told = tune(wan)
@@ -75,7 +79,9 @@ def test_what_is_recommended_is_as_good_as_the_best_of_kafkas_own_tools(
             assert told["broker_config"]["send_buffer_bytes"] == broker_bytes
             check_choice(rates["produce"], recommended["send_buffer_bytes"])
             check_choice(rates["fetch"], recommended["receive_buffer_bytes"])
-            check_predictions(told, clients)
+            note_best(best, told, clients)
+            for each, (predicted, reached) in best.items():
+                assert predicted == pytest.approx(reached, rel=0.25), each
 
         measure_again(compare, ATTEMPTS)
 
@@ -143,10 +149,13 @@ def check_choice(rates: dict[int, list[float]], size: int) -> None:
     assert is_near or is_overlapping, (size, rates)
 
 
-def check_predictions(told: dict[str, Any], clients: list[float]) -> None:
-    """Check the ceilings of clients with their defaults against them, or runs that do the same."""
+def note_best(best: Best, told: dict[str, Any], clients: list[float]) -> None:
+    """Note the ceilings of clients with their defaults, and what they or runs like them reach.
+
+    A machine that is busy lowers both, so the highest of all attempts counts.
+    """
     runs = {
-        (each["direction"], each["load"], each["send_buffer_bytes"]): each["mb_per_s"]
+        (each["direction"], each["load"], each["send_buffer_bytes"]): each["mb_per_s_high"]
         for each in told["runs"]
     }
     pairs = [
@@ -156,10 +165,12 @@ def check_predictions(told: dict[str, Any], clients: list[float]) -> None:
         ("librdkafka", "fetch", runs["fetch", "client_defaults", KERNEL]),
         *((*each, rate) for each, rate in zip(CLIENTS, clients, strict=True)),
     ]
-    for client, direction, measured in pairs:
+    for number, (client, direction, reached) in enumerate(pairs):
         ceiling = ceiling_of(told, client, direction)
         if ceiling["bound_by"] != "rate":  # this machine may be slower than the rate
-            assert ceiling["mb_per_s"] == pytest.approx(measured, rel=0.25), ceiling
+            key = number, client, direction
+            before = best.get(key, (0.0, 0.0))
+            best[key] = max(before[0], ceiling["mb_per_s"]), max(before[1], reached)
 
 
 def test_on_loopback_buffers_make_no_difference(
