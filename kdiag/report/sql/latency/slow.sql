@@ -11,8 +11,9 @@
 -- parameter rows (bigint) = 20: so many.
 -- parameter api (string) = %: only APIs like this, in LIKE's notation.
 -- parameter client (string) = %: only client ids like this.
--- wide: number, connection_id, response_bytes, request_bytes, client_host, broker_us
+-- wide: connection_id, response_bytes, request_bytes, client_host, broker_us
 -- wide: throttled_us, upload_us, download_us, queue_us, allowed_wait_ms, error, version
+-- wide: time, took_us, number
 WITH narrow AS (
     SELECT
         connection_id,
