@@ -33,7 +33,8 @@ from kdiag.report.tables.catalog import GROUP_TABLES, TABLES
 from kdiag.wire import api_keys
 
 _TELLING: Final = pa.array(sorted(TELLING_APIS), pa.int32())
-_FETCH_COLUMNS: Final = ("client_id", "client", "request_last_byte_ns", "request_first_packet")
+FETCH_COLUMNS: Final = ("client_id", "client", "request_last_byte_ns", "request_first_packet")
+"""What is read of a fetch."""
 
 
 def events_in(
@@ -82,6 +83,17 @@ def tabulate_groups(
     syncs = events.syncs()
     if syncs:
         events.add_first_fetches(first_fetches(fetches, syncs))
+    emit_group_rows(events, emit, capture_of)
+
+
+def emit_group_rows(events: CaptureEvents, emit: Emit, capture_of: CaptureOf) -> None:
+    """Make the rows of some groups of all that was seen of them.
+
+    Args:
+        events: what was told, and the first fetches.
+        emit: called with the names of tables, and batches of their rows.
+        capture_of: returns the capture that holds a packet.
+    """
     rows = {
         name: RowBatches(
             name, extended(TABLES[name], [CAPTURE_FILE]), emit, DEFAULT_MAX_ROWS, DEFAULT_MAX_BYTES
@@ -113,9 +125,7 @@ def first_fetches(
     for batch in frames:
         is_fetch = compute.equal(batch.column("api_key"), api_keys.FETCH)
         is_asked = compute.is_valid(batch.column("request_first_packet"))
-        fetches = batch.select((*_FETCH_COLUMNS, "api_key")).filter(
-            compute.and_(is_fetch, is_asked)
-        )
+        fetches = batch.select((*FETCH_COLUMNS, "api_key")).filter(compute.and_(is_fetch, is_asked))
         if fetches.num_rows:
             _note_first(found, fetches, syncs)
     return found
@@ -127,9 +137,9 @@ def _note_first(
     syncs: dict[ClientKey, list[int]],
 ) -> None:
     """Note the first of some fetches behind each moment."""
-    ids, clients = (fetches.column(name).dictionary_encode() for name in _FETCH_COLUMNS[:2])
+    ids, clients = (fetches.column(name).dictionary_encode() for name in FETCH_COLUMNS[:2])
     id_of = compute.fill_null(ids.indices, -1).to_numpy().astype(np.int64)
-    times, packets = (fetches.column(name).to_numpy() for name in _FETCH_COLUMNS[2:])
+    times, packets = (fetches.column(name).to_numpy() for name in FETCH_COLUMNS[2:])
     codes = (id_of + 1) * len(clients.dictionary) + clients.indices.to_numpy()
     for code in np.unique(codes).tolist():
         id_at, client_at = divmod(code, len(clients.dictionary))

@@ -33,8 +33,8 @@ _AS_ASKED: Final = {
 _BESIDE: Final = {"tcp": "connections", "records": "batches"}
 """The tables that have rows wherever these would have some."""
 _BY_OTHERS: Final = (
-    "streams make no tables of groups, and older releases fewer tables; "
-    "kdiag pipeline run over their captures does"
+    "older releases made fewer tables, and their streams none of groups; "
+    "kdiag pipeline run over their captures makes them"
 )
 _NAMED: Final = 3
 _ENTRY: Final = ".json"

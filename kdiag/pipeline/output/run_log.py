@@ -39,7 +39,13 @@ def open_log(folder: str) -> RunLog:
     return RunLog(*resolve(folder))
 
 
-def commit(folder: str, log: RunLog, run: LoggedRun, written: Sequence[Written]) -> LoggedRun:
+def commit(
+    folder: str,
+    log: RunLog,
+    run: LoggedRun,
+    written: Sequence[Written],
+    kept: Sequence[Written] = (),
+) -> LoggedRun:
     """Move the files of a run to their targets, enter it, and remove those that it replaces.
 
     Args:
@@ -47,6 +53,7 @@ def commit(folder: str, log: RunLog, run: LoggedRun, written: Sequence[Written])
         log: of the folder.
         run: its entry, but for files and rows.
         written: the files.
+        kept: those of an earlier run of this name that stay, as they are.
 
     Returns:
         The entry as it is in the log.
@@ -66,11 +73,12 @@ def commit(folder: str, log: RunLog, run: LoggedRun, written: Sequence[Written])
         target = f"{root}/{each.target}"
         create_parent(system, target)
         system.move(source, target)
-    files = [each.target for each in written]
+    every = [*kept, *written]
+    files = [each.target for each in every]
     rows = {
-        name: sum(each.rows for each in written if each.table == name)
+        name: sum(each.rows for each in every if each.table == name)
         for name in TABLES
-        if any(each.table == name for each in written)
+        if any(each.table == name for each in every)
     }
     run = msgspec.structs.replace(run, rows=rows, files=files)
     enter(folder, run)

@@ -2,7 +2,8 @@
 
     CHECKPOINT/stream.json              what it follows, and where its tables are
     CHECKPOINT/files.json               the log of captures
-    CHECKPOINT/state/00000007/          the state after batch 7: state.json, decoders, sessions
+    CHECKPOINT/state/00000007/          the state after batch 7: state.json, decoders, sessions,
+                                        groups
     CHECKPOINT/state.closed             it was closed
     CHECKPOINT/id                       what tells it from all other streams
     CHECKPOINT/spark/                   Spark's own checkpoint
@@ -31,16 +32,15 @@ from kdiag.pipeline.output.state_graph import FORMAT
 from kdiag.pipeline.streams.capture_log import CaptureLog, FolderRules
 from kdiag.pipeline.tabulate import NameBytes
 from kdiag.report.run_log import LoggedRun
-from kdiag.report.tables.catalog import GROUP_TABLES
 from kdiag.report.uri import canonical, folders_in, remove_folder
 
 DEFAULT_PARTS: Final = 8
 DEFAULT_IDLE_NS: Final = 3600 * NS_PER_S
 NO_BATCH: Final = -1
-WITHOUT: Final = sorted(GROUP_TABLES)
-"""The tables that a stream does not make: a rebalance may run over any number of batches."""
-
 END: Final = "end"
+GROUPS: Final = "groups"
+"""What the run with the tables of groups is called, behind the name of the stream."""
+
 _NAME: Final = "stream"
 
 
@@ -215,12 +215,10 @@ class States:
         """Return the entry of a batch in the log, but for files and rows."""
         checkpoint = canonical(self._checkpoint)
         entry = job.entry(walks, warnings)
-        return msgspec.structs.replace(
-            entry, stream=self.id, checkpoint=checkpoint, without=WITHOUT
-        )
+        return msgspec.structs.replace(entry, stream=self.id, checkpoint=checkpoint)
 
     def _refuse_others(self) -> None:
-        batch = re.compile(rf"{re.escape(self._name)}-(\d{{8}}|{END})")
+        batch = re.compile(rf"{re.escape(self._name)}-(\d{{8}}|{END}|{GROUPS})")
         for each in self.log.runs():
             if batch.fullmatch(each.run):
                 refuse_others([each], LoggedRun(each.run, stream=self.id))

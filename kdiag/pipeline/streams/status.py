@@ -11,7 +11,7 @@ from kdiag.errors import ReportError
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import read_whole
 from kdiag.pipeline.streams.capture_log import CaptureContent
-from kdiag.pipeline.streams.states import NO_BATCH, WITHOUT, States, StreamFacts, StreamJob
+from kdiag.pipeline.streams.states import NO_BATCH, States, StreamFacts, StreamJob
 from kdiag.report.uri import resolve
 
 
@@ -42,7 +42,6 @@ class StreamStatus(NamedTuple):
         rows: of each table that it has written.
         hosts: how far each is.
         waiting: captures that are not read yet.
-        without: the tables that it does not make, though its captures may give rows for them.
         left_out: those that changed after they were read, and files that are no captures.
         state_bytes: the size of its state.
         is_running: whether a process of this machine uses it.
@@ -56,7 +55,6 @@ class StreamStatus(NamedTuple):
     rows: dict[str, int]
     hosts: list[HostStatus]
     waiting: list[str]
-    without: list[str]
     left_out: list[str]
     state_bytes: int
     is_running: bool
@@ -100,7 +98,6 @@ def status_of(checkpoint: str) -> StreamStatus:
         rows=rows,
         hosts=hosts,
         waiting=stream.captures.waiting(),
-        without=WITHOUT,
         left_out=[each.uri for each in entries if each.content in left_out],
         state_bytes=_bytes_in(f"{checkpoint}/state"),
         is_running=_is_locked(checkpoint),

@@ -55,8 +55,10 @@ from kdiag.pipeline.stages import (
 )
 from kdiag.pipeline.streams.capture_log import CaptureContent
 from kdiag.pipeline.streams.folder_source import FORMAT, FolderSource
+from kdiag.pipeline.streams.group_tables import GroupBatch, follow_groups
 from kdiag.pipeline.streams.states import (
     END,
+    GROUPS,
     NO_BATCH,
     State,
     States,
@@ -221,9 +223,12 @@ def close(spark: SparkSession, stream: StreamJob) -> None:
     job = job._replace(recorded=splits)
     end = partial(_end_part, job, splits, before)
     outcome = outcome_of(do_tasks(spark, state.parts, end))
-    _read_frames(spark, job, state, outcome, (before, f"{before}/end"))
+    folders = before, f"{before}/end"
+    names = _read_frames(spark, job, state, outcome, folders)
     commit(job.out, states.log, states.entry(job, [], []), outcome.written)
-    remove_folder(job.staging)
+    job = job._replace(name=stream.batch((), GROUPS).run)
+    follow_groups(spark, states, GroupBatch(job, folders, [], names), outcome)
+    remove_folder(stream.batch((), END).staging)
     states.mark_closed()
 
 
@@ -267,6 +272,9 @@ def _do_batch(
         names = _read_frames(spark, job, state, outcome, folders)
         warnings += [*note_changes(walks), *outcome.faults]
         commit(job.out, log, states.entry(job, walks, warnings), outcome.written)
+        of_groups = job._replace(name=stream.batch((), GROUPS).run)
+        groups = GroupBatch(of_groups, folders, new, names, idle_before_ns)
+        warnings += follow_groups(spark, states, groups, outcome)
         remove_folder(job.staging)
         total = state.packets + sum(split.packets for split in new)
         last = [*state.splits[-1:], *new]

@@ -53,7 +53,6 @@ def _document(found: StreamStatus, now_ns: int) -> dict[str, Any]:
             for each in found.hosts
         ],
         "waiting": found.waiting,
-        "without": found.without,
         "left_out": found.left_out,
         "state_bytes": found.state_bytes,
     }
@@ -66,7 +65,6 @@ def _print(screen: Output, found: StreamStatus, now_ns: int, *, has_headers: boo
         f"{found.facts.name} is {state}: {found.batches} batches, {found.packets:,} packets",
         f"{len(found.waiting)} captures wait, {len(found.left_out)} files were left out",
         rows or "no rows",
-        f"{' and '.join(found.without)} are made by kdiag pipeline run alone",
     ]
     print_paragraph(screen, ". ".join(parts))
     cells = [

@@ -33,7 +33,6 @@ def test_how_far_a_stream_is(tmp_path: Path) -> None:
     assert found.hosts == [HostStatus("", 1, 7, 8)]
     assert found.waiting == [f"{folder}/b.pcap"]
     assert found.left_out == [f"{folder}/notes.txt"]
-    assert found.without == ["members", "rebalances"]
     assert found.state_bytes > 10
     assert (found.is_running, found.is_closed) == (False, False)
     with locked(str(checkpoint)):
