@@ -279,6 +279,7 @@ class Summary:
 
     def document(self, totals: Totals) -> dict[str, Any]:
         """Return the document of `--summary --output json`."""
+        self.count_fresh()
         return self._counts(totals) | ({"tcp": self._tcp_documents()} if self.tcp else {})
 
     def _tcp_documents(self) -> list[dict[str, Any]]:
