@@ -97,6 +97,7 @@ class LoggedRun(msgspec.Struct, frozen=True):
         is_complete: false while a run replaces rows of Delta or Iceberg, and where it broke off; in
             entries of older releases, where it broke off while files were moved.
         without: tables that it has not made, though its captures may give rows for them.
+        replaced: files of the entry before this one, whose readers may not have finished.
         schema: number of this document's shape; before 3, `without` was not told.
     """
 
@@ -114,6 +115,7 @@ class LoggedRun(msgspec.Struct, frozen=True):
     catalog: str = ""
     is_complete: bool = True
     without: list[str] = []
+    replaced: list[str] = []
     schema: int = 2
 
     @property

@@ -39,12 +39,14 @@ def open_log(folder: str) -> RunLog:
     return RunLog(*resolve(folder))
 
 
-def commit(
+def commit(  # noqa: PLR0913 - the last two are for runs that are replaced again and again
     folder: str,
     log: RunLog,
     run: LoggedRun,
     written: Sequence[Written],
     kept: Sequence[Written] = (),
+    *,
+    spares_readers: bool = False,
 ) -> LoggedRun:
     """Move the files of a run to their targets, enter it, and remove those that it replaces.
 
@@ -54,6 +56,8 @@ def commit(
         run: its entry, but for files and rows.
         written: the files.
         kept: those of an earlier run of this name that stay, as they are.
+        spares_readers: whether the files that it replaces stay until it is replaced itself, as it
+            is again and again while others read.
 
     Returns:
         The entry as it is in the log.
@@ -67,7 +71,7 @@ def commit(
     refuse_stores(log, run.store)
     refuse_others(runs, run)
     refuse_doubles(runs, run)
-    earlier = [file for each in runs if each.run == run.run for file in each.files]
+    earlier = [each for each in runs if each.run == run.run]
     for each in written:
         _, source = resolve(each.uri)
         target = f"{root}/{each.target}"
@@ -80,9 +84,12 @@ def commit(
         for name in TABLES
         if any(each.table == name for each in every)
     }
-    run = msgspec.structs.replace(run, rows=rows, files=files)
+    gone = [file for each in earlier for file in each.files if file not in {*files}]
+    forgotten = [file for each in earlier for file in each.replaced]
+    spared, removed = (gone, forgotten) if spares_readers else ([], [*gone, *forgotten])
+    run = msgspec.structs.replace(run, rows=rows, files=files, replaced=spared)
     enter(folder, run)
-    _remove(system, [f"{root}/{file}" for file in earlier if file not in {*files}])
+    _remove(system, [f"{root}/{file}" for file in removed])
     return run
 
 
@@ -134,7 +141,8 @@ def sweep(folder: str, now_ns: int) -> None:
     ]
     found = [each for selector in selectors for each in system.get_file_info(selector)]
     under_way = _under_way(system, root, now_ns)
-    named = {f"{root}/{file}" for run in open_log(folder).runs() for file in run.files}
+    runs = open_log(folder).runs()
+    named = {f"{root}/{file}" for run in runs for file in (*run.files, *run.replaced)}
     orphans = [
         str(each.path)
         for each in found

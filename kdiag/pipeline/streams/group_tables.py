@@ -3,8 +3,9 @@
     NAME-00000007    what batch 7 has added to all other tables
     NAME-groups      rows of all groups as far as they are known
 
-Readers see the rows after a batch or those before it. Rows of groups that are settled lie in files
-that stay: the state has their names, so that a batch that is repeated names them once.
+Readers see the rows after a batch or those before it, whose files stay until the next one. Rows of
+groups that are settled lie in files that stay: the state has their names, so that a batch that is
+repeated names them once.
 """
 
 from collections.abc import Iterator
@@ -43,6 +44,7 @@ class GroupBatch(NamedTuple):
         splits: those that are new.
         names: of topic ids, besides those that the job has.
         idle_before_ns: settles groups that have been silent since; None to settle none.
+        is_last: whether no batch comes that could remove the files that this one replaces.
     """
 
     job: Job
@@ -50,6 +52,7 @@ class GroupBatch(NamedTuple):
     splits: list[Split]
     names: NameBytes
     idle_before_ns: int | None = None
+    is_last: bool = False
 
 
 def follow_groups(
@@ -76,7 +79,14 @@ def follow_groups(
         settled = _write(spark, batch.job, parted.settled, groups)
     written = _write(spark, batch.job, parted.live, groups)
     entry = states.entry(batch.job, [], [])
-    commit(batch.job.out, states.log, entry, [*settled, *written], groups.settled)
+    commit(
+        batch.job.out,
+        states.log,
+        entry,
+        [*settled, *written],
+        groups.settled,
+        spares_readers=not batch.is_last,
+    )
     groups.settled += settled
     remove_folder(batch.job.staging)
     groups.forget_packets()

@@ -116,6 +116,7 @@ def start(spark: SparkSession, stream: StreamJob, tell: Messages = _SILENT) -> S
     require_reach(spark, (stream.folder, stream.checkpoint, stream.job.out))
     states = States(stream)
     states.begin()
+    remove_folder(stream.batch((), GROUPS).staging)  # so that files of a killed batch go, too
     sweep(stream.job.out, SystemClock().epoch_ns())
     spark = session_with(spark, RUN_SETTINGS)
     spark.dataSource.register(FolderSource)
@@ -227,7 +228,7 @@ def close(spark: SparkSession, stream: StreamJob) -> None:
     names = _read_frames(spark, job, state, outcome, folders)
     commit(job.out, states.log, states.entry(job, [], []), outcome.written)
     job = job._replace(name=stream.batch((), GROUPS).run)
-    follow_groups(spark, states, GroupBatch(job, folders, [], names), outcome)
+    follow_groups(spark, states, GroupBatch(job, folders, [], names, is_last=True), outcome)
     remove_folder(stream.batch((), END).staging)
     states.mark_closed()
 

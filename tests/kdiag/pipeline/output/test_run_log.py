@@ -41,6 +41,25 @@ def test_a_run_replaces_itself_and_no_other(tmp_path: Path) -> None:
     assert set(runs) == {"one", "two"}
 
 
+def test_files_that_are_replaced_again_and_again_stay_for_who_reads_them(tmp_path: Path) -> None:
+    """Until the next time, and whoever sweeps; nothing is left behind the last one."""
+    folder, now_ns = str(tmp_path), SystemClock().epoch_ns() + 2 * DAY_NS
+    kept = stage(tmp_path, "r", (1, "b:1", "settled"))
+    commit(folder, open_log(folder), LoggedRun("r"), kept)
+    targets = []
+    for number in range(3):
+        written = stage(tmp_path, "r", (1, "b:1", f"live {number}"))
+        targets.append(written[0].target)
+        log = open_log(folder)
+        run = commit(folder, log, LoggedRun("r"), written, kept, spares_readers=True)
+        sweep(folder, now_ns)
+
+        assert run.files == [kept[0].target, targets[-1]]
+        assert files_in(tmp_path) == sorted([kept[0].target, *targets[-2:]])
+    commit(folder, open_log(folder), LoggedRun("r"), [], kept)
+    assert files_in(tmp_path) == [kept[0].target]
+
+
 def test_a_commit_that_breaks_off_changes_nothing_for_readers(tmp_path: Path) -> None:
     """The run as it was stays; what was in place by then is swept when the run is begun again."""
     before = write(tmp_path, "r", (1, "b:1", "a"))
