@@ -8,6 +8,7 @@ thousandth, and millions of latencies take a few thousand numbers:
 Source: HdrHistogram, whose buckets these are.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -78,13 +79,13 @@ class Measures:
 
     def _count_fresh(self) -> None:
         """Count the latencies that came since the last time."""
-        counts, fresh = self._counts, self._fresh
-        for latency_ns in fresh:
+        counts, fresh = self._counts, Counter(self._fresh)  # clocks of microseconds repeat many
+        for latency_ns, count in fresh.items():
             rest = latency_ns.bit_length() - _DIGITS
             counted = latency_ns | (1 << rest) - 1 if rest > 0 else latency_ns
-            counts[counted] = counts.get(counted, 0) + 1
+            counts[counted] = counts.get(counted, 0) + count
         self._max_ns = max(self._max_ns, *fresh)
-        fresh.clear()
+        self._fresh.clear()
 
     def latency(self) -> LatencySummary | None:
         """Return the percentiles; None without any latency."""

@@ -273,16 +273,16 @@ class Matcher:
         )
         if api_key == api_keys.SASL_HANDSHAKE and version == 0:
             self._is_sasl = True
-        if api_key == api_keys.PRODUCE and has_no_acks(data, version):
-            exchange.pairing = Status.NO_RESPONSE
+        is_answered = api_key != api_keys.PRODUCE or not has_no_acks(data, version)
         if not frame.last_packet:
             self._coming[id(frame)] = exchange
         if api_key in TELLING_CLIENT:
             note_client(self._connection, api_key, frame)
-        if exchange.pairing is Status.NO_RESPONSE:
-            self._complete(exchange)
-        else:
+        if is_answered:
             self._expect(correlation_id, exchange)
+        else:
+            exchange.pairing = Status.NO_RESPONSE
+            self._complete(exchange)
 
     def end_request(self, frame: Frame) -> None:
         """Handle the rest of a request that was still coming."""

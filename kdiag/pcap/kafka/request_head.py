@@ -112,11 +112,14 @@ def read_acks(data: bytes, version: int | None) -> int | None:
     assert version is not None
     try:
         (length,) = _INT16.unpack_from(data, REQUEST_START.size)
-        position = _CLIENT_ID_OFFSET + max(length, 0)
+        position = _CLIENT_ID_OFFSET + length if length > 0 else _CLIENT_ID_OFFSET
         if version >= _PRODUCE_FIRST_FLEXIBLE:
             position = position + 1 if data[position] == 0 else skip_tags(data, position)
-            compact, position = read_uvarint(data, position)
-            position += max(compact - 1, 0)
+            if data[position] == 0:  # no transactional id
+                position += 1
+            else:
+                compact, position = read_uvarint(data, position)
+                position += compact - 1
         elif version >= _PRODUCE_FIRST_TRANSACTIONAL:
             (length,) = _INT16.unpack_from(data, position)
             position += _INT16.size + max(length, 0)
