@@ -317,7 +317,7 @@ def stream(  # noqa: PLR0913 - as above
         int,
         typer.Option(
             metavar="TIME",
-            help="End a connection that is without packets for so long; 0 for never.",
+            help="End what is silent for so long, connections and groups; 0 for never.",
             parser=duration_ns,
         ),
     ] = OptionDefault(duration_ns, "1h"),
