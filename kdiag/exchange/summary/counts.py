@@ -264,7 +264,7 @@ class Summary:
         for tally in self._alike.values():
             alike = tally.alike
             named = {self._names.name(topic_id) or topic_id for topic_id in alike.topic_ids}
-            for topic in alike.topics | named:
+            for topic in sorted(alike.topics | named):
                 topics[topic] += tally.count
         return topics
 
