@@ -14,8 +14,11 @@ from delays.delaying_proxy import DelayingProxy
 from kdiag.errors import install_command
 from programs.kdiag_program import Done, kdiag, start_kdiag
 from scripted_kafka.writable_cluster import WritableCluster
+from tiers.attempts import measure_again
 
 SHORT = ["--duration", "300ms", "--warm-up", "60ms", "--rate", "200/s"]
+ATTEMPTS = 6
+"""How often to measure, as the machine may be busy with other tests meanwhile."""
 
 
 @pytest.fixture
@@ -115,16 +118,24 @@ def test_a_page_is_written_on_request(cluster: WritableCluster, tmp_path: Path) 
     assert "produce acks=all" in file.read_text(encoding="utf-8")
 
 
+def ids_of(done: Done) -> list[str]:
+    """Return the findings of a run."""
+    return [each["id"] for each in json.loads(done.out)["findings"]]
+
+
 def test_requests_wait_for_others_only_if_somebody_wants_them_to(cluster: WritableCluster) -> None:
     """One in flight at a time, and a broker that is slow, make a queue: that is a finding."""
     options = ["--acks", "1", "--no-end-to-end", "-o", "json"]
     broker = cluster.brokers[1]
     with DelayingProxy(("127.0.0.1", broker.port), delay_s=0.02) as proxy:
         broker.port = proxy.port
-        free = latency(cluster, *options)
+
+        def require_no_finding() -> None:
+            assert ids_of(latency(cluster, *options)) == []
+
+        measure_again(require_no_finding, ATTEMPTS)  # a busy machine makes requests wait as well
         held = latency(cluster, *options, "-X", "max.in.flight.requests.per.connection=1")
-    ids = [[each["id"] for each in json.loads(done.out)["findings"]] for done in (free, held)]
-    assert ids == [[], ["KD7003"]]
+    assert ids_of(held) == ["KD7003"]
     assert rows(held)["produce", "1"]["percentiles"][0]["parts_ms"]["client"] > 50
 
 
