@@ -30,6 +30,7 @@ from kdiag.pipeline.group_rows import events_of, tabulate_groups
 from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order, walk
+from kdiag.pipeline.output.run_log import open_log
 from kdiag.pipeline.rows.bundles import bundle, unbundle
 from kdiag.pipeline.rows.frames import read_exchanges
 from kdiag.pipeline.rows.packets import (
@@ -229,15 +230,15 @@ def _append(tables: Tables, name: str, batch: pa.RecordBatch) -> None:
 
 
 def read_tables(folder: Path) -> Tables:
-    """Return the rows of all tables in a folder, columns as the tables have them."""
+    """Return the rows of all tables that count in a folder, columns as the tables have them."""
+    files = [folder / file for run in open_log(str(folder)).runs() for file in run.files]
     tables: Tables = {}
     for name in TABLE_NAMES:
-        found = folder / name
+        own = [str(file) for file in files if file.is_relative_to(folder / name)]
         tables[name] = []
-        if found.exists():
-            rows = dataset.dataset(found, partitioning="hive").to_table()
+        if own:
             columns = [column.name for column in TABLES[name].columns]
-            tables[name] = rows.select(columns).to_batches()
+            tables[name] = dataset.dataset(own).to_table(columns=columns).to_batches()
     return tables
 
 
