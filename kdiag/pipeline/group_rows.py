@@ -33,8 +33,7 @@ from kdiag.report.tables.catalog import GROUP_TABLES, TABLES
 from kdiag.wire import api_keys
 
 _TELLING: Final = pa.array(sorted(TELLING_APIS), pa.int32())
-FETCH_COLUMNS: Final = ("client_id", "client", "request_last_byte_ns", "request_first_packet")
-"""What is read of a fetch."""
+_FETCH_COLUMNS: Final = ("client_id", "client", "request_last_byte_ns", "request_first_packet")
 
 
 def events_in(
@@ -64,8 +63,7 @@ def events_of(sightings: Iterable[pa.RecordBatch], names: TopicNames) -> Capture
         names: the names of all topic ids.
     """
     events = CaptureEvents(names.name)
-    for each in read_sightings(sightings):
-        events.add_sighting(each)
+    events.add_sightings(read_sightings(sightings))
     return events
 
 
@@ -123,12 +121,17 @@ def first_fetches(
     """
     found: dict[tuple[ClientKey, int], FetchPoint] = {}
     for batch in frames:
-        is_fetch = compute.equal(batch.column("api_key"), api_keys.FETCH)
-        is_asked = compute.is_valid(batch.column("request_first_packet"))
-        fetches = batch.select((*FETCH_COLUMNS, "api_key")).filter(compute.and_(is_fetch, is_asked))
+        fetches = select_fetches(batch)
         if fetches.num_rows:
             _note_first(found, fetches, syncs)
     return found
+
+
+def select_fetches(frames: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the fetches among rows of `FRAMES`, with what tells whose they are, and when."""
+    is_fetch = compute.equal(frames.column("api_key"), api_keys.FETCH)
+    is_asked = compute.is_valid(frames.column("request_first_packet"))
+    return frames.select((*_FETCH_COLUMNS, "api_key")).filter(compute.and_(is_fetch, is_asked))
 
 
 def _note_first(
@@ -137,9 +140,9 @@ def _note_first(
     syncs: dict[ClientKey, list[int]],
 ) -> None:
     """Note the first of some fetches behind each moment."""
-    ids, clients = (fetches.column(name).dictionary_encode() for name in FETCH_COLUMNS[:2])
+    ids, clients = (fetches.column(name).dictionary_encode() for name in _FETCH_COLUMNS[:2])
     id_of = compute.fill_null(ids.indices, -1).to_numpy().astype(np.int64)
-    times, packets = (fetches.column(name).to_numpy() for name in FETCH_COLUMNS[2:])
+    times, packets = (fetches.column(name).to_numpy() for name in _FETCH_COLUMNS[2:])
     codes = (id_of + 1) * len(clients.dictionary) + clients.indices.to_numpy()
     for code in np.unique(codes).tolist():
         id_at, client_at = divmod(code, len(clients.dictionary))

@@ -327,7 +327,9 @@ def missing_table(name: str) -> ReportError:
     if name == "records":
         what = "it is written only when asked for (--values)"
     elif name in GROUP_TABLES:
-        what = "no run has seen a group rebalance (streams and older releases write none)"
+        what = (
+            "no run has seen a group rebalance (older releases, and streams of theirs, write none)"
+        )
     elif name in TABLES:
         what = "an earlier release has written these tables: make them again"
     else:

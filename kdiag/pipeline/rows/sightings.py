@@ -8,7 +8,7 @@ crossed. Each exchange is read once, with those of its chunk. What it told of gr
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, get_args
 from zlib import crc32
 
 import msgspec
@@ -20,16 +20,6 @@ from kdiag.diagnosis.rebalance.capture.exchange_events import (
     GroupSighting,
     PartitionCount,
     SoftwareSeen,
-)
-from kdiag.diagnosis.rebalance.events import (
-    Beat,
-    CoordinatorFound,
-    EpochBeat,
-    JoinAnswered,
-    JoinAsked,
-    Leaving,
-    SyncAnswered,
-    SyncAsked,
 )
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import suppress_faults
@@ -45,21 +35,9 @@ OF_ALL: Final = f"{OF_GROUPS}all"
 SIGHTINGS: Final = pa.schema([("kind", pa.string()), ("sighting", pa.binary())])
 """The columns: the name of the fact's class, empty where only `state_graph` keeps its text."""
 
-_FACTS: Final[tuple[type[Fact], ...]] = (
-    Beat,
-    CoordinatorFound,
-    EpochBeat,
-    JoinAnswered,
-    JoinAsked,
-    Leaving,
-    PartitionCount,
-    SoftwareSeen,
-    SyncAnswered,
-    SyncAsked,
-)
 _DECODERS: Final = {
     fact.__name__: msgspec.msgpack.Decoder(tuple[int, int, int, int, fact])  # type: ignore[valid-type]
-    for fact in _FACTS
+    for fact in get_args(Fact)
 }
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
 

@@ -20,7 +20,12 @@ import pyarrow as pa
 from pyarrow import compute, ipc
 
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents, ClientKey, FetchPoint
+from kdiag.diagnosis.rebalance.capture.capture_events import (
+    CaptureEvents,
+    ClientKey,
+    FetchPoint,
+    changes_of,
+)
 from kdiag.diagnosis.rebalance.capture.exchange_events import (
     Fact,
     GroupSighting,
@@ -35,10 +40,9 @@ from kdiag.diagnosis.rebalance.events import (
     JoinAnswered,
     PartitionsSeen,
 )
-from kdiag.pipeline.group_rows import FETCH_COLUMNS, first_fetches
+from kdiag.pipeline.group_rows import first_fetches, select_fetches
 from kdiag.pipeline.input.split import Split
 from kdiag.report.uri import canonical
-from kdiag.wire import api_keys
 
 if TYPE_CHECKING:
     from kdiag.pipeline.output.partitions import Written
@@ -54,7 +58,6 @@ _MOST_CLIENTS: Final = 1 << 14
 _MOST_SOFTWARE: Final = 1 << 14
 """So many connections without a group are remembered, the latest ones."""
 
-_FETCHED: Final = (*FETCH_COLUMNS, "api_key")
 _Moment = tuple[ClientKey, int]
 
 
@@ -72,11 +75,7 @@ class ToldBatch(NamedTuple):
 
 def fetches_in(frames: Iterable[pa.RecordBatch]) -> bytes:
     """Return the fetches among rows of `FRAMES` with what tells whose they are, as Arrow."""
-    found = []
-    for batch in frames:
-        is_fetch = compute.equal(batch.column("api_key"), api_keys.FETCH)
-        is_asked = compute.is_valid(batch.column("request_first_packet"))
-        found.append(batch.select(_FETCHED).filter(compute.and_(is_fetch, is_asked)))
+    found = list(map(select_fetches, frames))
     return _packed(pa.Table.from_batches(found)) if found else b""
 
 
@@ -156,11 +155,9 @@ class StreamGroups:
             idle_before_ns: groups that were silent since then are settled; None for none.
         """
         whole = CaptureEvents(topic_name)
-        for each in self._sightings:
-            whole.add_sighting(each)
+        whole.add_sightings(self._sightings)
         before = _moments(whole)
-        for each in told.sightings:
-            whole.add_sighting(each)
+        whole.add_sightings(told.sightings)
         late = {each for each in _moments(whole) - before if self._is_late(each)}
         self._late |= late
         self.late_count += len(late)
@@ -191,8 +188,7 @@ class StreamGroups:
         self, sightings: Iterable[GroupSighting], topic_name: Callable[[str], str | None]
     ) -> CaptureEvents:
         events = CaptureEvents(topic_name)
-        for each in sightings:
-            events.add_sighting(each)
+        events.add_sightings(sightings)
         events.add_first_fetches(self._first_fetches)
         return events
 
@@ -245,7 +241,7 @@ class StreamGroups:
         software = [each for each in live if isinstance(each.fact, SoftwareSeen)]
         named = [each for each in software if _connection_of(each.fact) in connections]
         others = [each for each in software if _connection_of(each.fact) not in connections]
-        self._sightings = [*told, *_changes(counts), *named, *others[-_MOST_SOFTWARE:]]
+        self._sightings = [*told, *changes_of(counts), *named, *others[-_MOST_SOFTWARE:]]
         self._late &= moments
         self._first_fetches = {
             place: point for place, point in self._first_fetches.items() if place in moments
@@ -307,21 +303,3 @@ def _to_settle(
         or (count > MOST_FACTS and last_ns[group] - changed_ns.get(group, 0) > _STEADY_NS)
     }
     return silent, cut - silent
-
-
-def _changes(counts: Iterable[GroupSighting]) -> list[GroupSighting]:
-    """Return the first and the last sighting of each number of partitions that a topic had.
-
-    Args:
-        counts: those of partitions, in order.
-    """
-    runs: dict[str, list[list[GroupSighting]]] = {}
-    for each in counts:
-        assert isinstance(each.fact, PartitionCount)
-        known = runs.setdefault(each.fact.topic, [])
-        last = known[-1][0].fact if known else None
-        if isinstance(last, PartitionCount) and last.partition_count == each.fact.partition_count:
-            known[-1][1:] = [each]
-        else:
-            known.append([each])
-    return [each for of_topic in runs.values() for run in of_topic for each in run]

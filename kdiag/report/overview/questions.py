@@ -6,7 +6,7 @@
 A file looks like that of a report (`kdiag.report.sql_report`), in DuckDB's dialect alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -60,6 +60,11 @@ def ask(database: Database, name: str, package: str = OVERVIEW, /, **values: Any
         ReportError: if a table is missing or memory is full.
     """
     return [*rows_of(database, name, package, **values)]
+
+
+def left_out_of(rows: Sequence[Row]) -> int:
+    """Return how many rows a bound has left out; each tells how many there are (`all_rows`)."""
+    return rows[0]["all_rows"] - len(rows) if rows else 0
 
 
 def rows_of(

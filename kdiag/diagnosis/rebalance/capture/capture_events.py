@@ -117,6 +117,10 @@ class CaptureEvents:
         if sightings is None:
             self.unread_count += is_of_group(dissection.exchange)
             return
+        self.add_sightings(sightings)
+
+    def add_sightings(self, sightings: Iterable[GroupSighting]) -> None:
+        """Add what exchanges told."""
         for each in sightings:
             self.add_sighting(each)
 
@@ -223,15 +227,7 @@ class CaptureEvents:
 
     def _drop_repetitions(self) -> None:
         """Keep the first and the last sighting of each number of partitions that a topic had."""
-        runs: dict[str, list[list[GroupSighting]]] = {}
-        for each in sorted(self._counts.values(), key=_order):
-            topic, count = _topic_and_count(each)
-            known = runs.setdefault(topic, [])
-            if known and _topic_and_count(known[-1][0])[1] == count:
-                known[-1][1:] = [each]
-            else:
-                known.append([each])
-        kept = (each for of_topic in runs.values() for run in of_topic for each in run)
+        kept = changes_of(sorted(self._counts.values(), key=_order))
         self._counts = {
             (*_topic_and_count(each), each.fact.at_ns // _WINDOW_NS): each for each in kept
         }
@@ -249,6 +245,23 @@ class CaptureEvents:
                     self.add_first_fetches({(key, sync_ns): points[place]})
         self._fetches.clear()
         self._fetch_count = 0
+
+
+def changes_of(counts: Iterable[GroupSighting]) -> list[GroupSighting]:
+    """Return the first and the last sighting of each number of partitions that a topic had.
+
+    Args:
+        counts: sightings of `PartitionCount`, in order.
+    """
+    runs: dict[str, list[list[GroupSighting]]] = {}
+    for each in counts:
+        topic, count = _topic_and_count(each)
+        known = runs.setdefault(topic, [])
+        if known and _topic_and_count(known[-1][0])[1] == count:
+            known[-1][1:] = [each]
+        else:
+            known.append([each])
+    return [each for of_topic in runs.values() for run in of_topic for each in run]
 
 
 def _order(sighting: GroupSighting) -> tuple[int, int, int, int]:

@@ -27,7 +27,7 @@ from kdiag.diagnosis.rebalance.model import (
 )
 from kdiag.findings.finding import Finding
 from kdiag.report.engine import Database
-from kdiag.report.overview.questions import Row, ask, rows_of
+from kdiag.report.overview.questions import Row, ask, left_out_of, rows_of
 
 OF_REFUSALS: Final = frozenset({"KD3304", "KD3305", "KD3307", "KD3309", "KD3310", "KD3312"})
 """The rules that take what members were refused; KD3309 is not for those that were."""
@@ -77,8 +77,7 @@ def read_histories(database: Database) -> TableHistories:
         rows = ask(database, name, _PACKAGE)
         for row in rows:
             take(row)
-        if rows:
-            left_out += rows[0]["all_rows"] - len(rows)
+        left_out += left_out_of(rows)
     groups.begin(ask(database, "beginnings", _PACKAGE))
     bare = sum(groups.add_refusal(row) for row in rows_of(database, "refusals", _PACKAGE))
     return TableHistories(groups.histories, bare, left_out)

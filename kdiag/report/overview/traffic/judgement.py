@@ -37,7 +37,7 @@ from kdiag.diagnosis.traffic.traffic import Traffic
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.findings.finding import Finding
 from kdiag.report.engine import Database
-from kdiag.report.overview.questions import Row, ask
+from kdiag.report.overview.questions import Row, ask, left_out_of
 from kdiag.wire.catalog import APIS
 
 UNTOLD: Final = frozenset({"KD4103"})
@@ -77,8 +77,7 @@ def judge_tables(database: Database) -> TableFindings:
         rows = ask(database, name, _PACKAGE, most=MAX_LEDGERS, **values)
         for row in rows:
             put(traffic, row)
-        if rows:
-            left_out += rows[0]["all_rows"] - len(rows)
+        left_out += left_out_of(rows)
     (bare,) = ask(database, "bare_metadata", _PACKAGE)
     is_bare = bare["responses"] > 0
     return TableFindings([*traffic.findings()], left_out + traffic.left_out, is_bare)

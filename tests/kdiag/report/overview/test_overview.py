@@ -25,7 +25,7 @@ def test_an_overview_has_all_that_is_asked() -> None:
 
 
 def test_tables_without_groups_lack_their_report_and_nothing_else() -> None:
-    """Streams write none; what is missing, such as records, is told with the reason."""
+    """Older streams write none; what is missing, such as records, is told with the reason."""
     tables = tables_of([CAPTURES / "rebalance.pcap"])
     del tables["rebalances"], tables["members"]
     with open_tables(tables) as database:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from kdiag.clock import NS_PER_MS, NS_PER_US
 from kdiag.exchange.line.phrase import count, size
 from kdiag.report.overview.overview import Overview
-from kdiag.report.overview.questions import ReportAnswer, Row
+from kdiag.report.overview.questions import ReportAnswer, Row, left_out_of
 from kdiag_cli.commands.report.page.kept_exchanges import KeptExchanges, clock_text
 from kdiag_cli.output.pages import plots
 from kdiag_cli.output.pages.parts import (
@@ -213,7 +213,7 @@ def _timeline(overview: Overview) -> Iterator[PagePart]:
         return
     starts = [row["started_ns"] or row["time_ns"] for row in rows]
     groups = dict.fromkeys(row["group_id"] for row in rows)
-    left_out = rows[0]["all_rows"] - len(rows)
+    left_out = left_out_of(rows)
     yield Plot(
         "Rebalances over time",
         plots.group_timeline(len(groups)),
@@ -319,7 +319,7 @@ def _topology(overview: Overview, kept: KeptExchanges) -> Iterator[PagePart]:
             )
             for row in rows
         ],
-        left_out=max(0, rows[0]["all_rows"] - len(rows)),
+        left_out=left_out_of(rows),
     )
 
 
