@@ -49,7 +49,16 @@ TOOLS: Final = {
 }
 COUNT: Final = 20
 MEMBER: Final = ROOT / "tests" / "rig" / "group_stories" / "member_program.py"
-PROPERTIES: Final = {"group.min.session.timeout.ms": "1000", "log.cleaner.backoff.ms": "100"}
+PROPERTIES: Final = {
+    "group.min.session.timeout.ms": "1000",
+    "log.cleaner.backoff.ms": "100",
+    # Members that send a heartbeat once stay, however long the tests take.
+    **{
+        f"group.{kind}.{limit}session.timeout.ms": "1800000"
+        for kind in ("share", "streams")
+        for limit in ("max.", "")
+    },
+}
 KEPT_WAITING: Final = {
     "group.initial.rebalance.delay.ms": "0",
     "group.consumer.assignment.interval.ms": "0",

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from time import monotonic
 from typing import Any, Final
 
@@ -73,13 +73,11 @@ def settle(*members: confluent_kafka.Consumer) -> None:
 def test_groups_and_their_rebalances_are_told(lab: LabCluster, protocol: str) -> None:
     """Of both protocols: members, what is committed, and who caused which generation."""
     group = f"{protocol}-readers"
-    with ExitStack() as closing:
-        first = member(lab, group, protocol)
-        closing.callback(first.close)
+    with ExitStack() as running:
+        first = running.enter_context(closing(member(lab, group, protocol)))
         settle(first)
         first.commit(offsets=[confluent_kafka.TopicPartition("orders", 0, 5)], asynchronous=False)
-        second = member(lab, group, protocol)
-        closing.callback(second.close)
+        second = running.enter_context(closing(member(lab, group, protocol)))
         settle(first, second)
         (told,) = data_of(lab, "groups", group)
         explained = ask(lab, "rebalance", "explain", group)
@@ -91,10 +89,15 @@ def test_groups_and_their_rebalances_are_told(lab: LabCluster, protocol: str) ->
 
 def test_records_are_followed_to_the_end(lab: LabCluster) -> None:
     """Those of clients, and what the coordinators have written."""
+    with closing(member(lab, "followers", "classic")) as consumer:
+        settle(consumer)
+        consumer.commit(
+            asynchronous=False, offsets=[confluent_kafka.TopicPartition("orders", 0, 1)]
+        )
     lines = ask(lab, "tail", "orders", "--from-beginning", "-e").out.splitlines()
     assert len(lines) == RECORDS
     written = ask(lab, "tail", "__consumer_offsets", "--from-beginning", "-e").out
-    assert "readers" in written
+    assert "followers" in written
 
 
 def test_open_transactions_are_told(lab: LabCluster) -> None:

@@ -4,8 +4,10 @@ import json
 import re
 import signal
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import pytest
@@ -109,33 +111,39 @@ def test_the_delay_of_a_broker_is_recovered_and_blamed_on_the_broker(
 ) -> None:
     """Within a millisecond, in the median; records also wait for fetches that are delayed.
 
-    A machine that is busy adds to all times, so the least of all attempts counts.
+    The proxy says how long it kept responses, which is longer than wanted on a busy machine. That
+    adds to other times, too: so the least of all attempts counts, and where what is not delayed
+    differs from attempt to attempt by more than a millisecond, that much.
     """
-    least: dict[tuple[str, str, int], float] = {}
+    seen_ms: dict[tuple[str, str, int], list[float]] = defaultdict(list)
 
     def recover() -> None:
         for each_ms in (0, delay_ms):
-            found = delayed(proxied, each_ms)
+            found, kept_ms = delayed(proxied, each_ms)
+            assert kept_ms >= each_ms
             for kind in ("produce", "end_to_end"):
                 parts_ms = found.median(kind, "1")["parts_ms"]
-                for part in ("broker", "network"):
-                    key = (kind, part, each_ms)
-                    least[key] = min(least.get(key, parts_ms[part]), parts_ms[part])
+                seen_ms[kind, "broker", each_ms].append(parts_ms["broker"] - kept_ms)
+                seen_ms[kind, "network", each_ms].append(parts_ms["network"])
         for kind in ("produce", "end_to_end"):
-            brokers_ms = least[kind, "broker", delay_ms] - least[kind, "broker", 0]
-            assert brokers_ms == pytest.approx(delay_ms, abs=1)
-            assert least[kind, "network", delay_ms] < 1
+            usual_ms = seen_ms[kind, "broker", 0]
+            spread_ms = max(1.0, max(usual_ms) - min(usual_ms))
+            left_ms = min(seen_ms[kind, "broker", delay_ms])
+            assert left_ms == pytest.approx(min(usual_ms), abs=spread_ms)
+            assert min(seen_ms[kind, "network", delay_ms]) < 1
 
     measure_again(recover, ATTEMPTS)
 
 
-def delayed(proxied: ProxiedCluster, delay_ms: int) -> Measured:
-    """Measure with a delay."""
+def delayed(proxied: ProxiedCluster, delay_ms: int) -> tuple[Measured, float]:
+    """Measure with a delay; return also for how many milliseconds responses were kept, mostly."""
     proxied.proxy.delay_s = delay_ms / 1000
+    proxied.proxy.took_s.clear()
     try:
-        return latency(proxied.bootstrap, "--acks", "1")
+        found = latency(proxied.bootstrap, "--acks", "1")
     finally:
         proxied.proxy.delay_s = 0.0
+    return found, median(proxied.proxy.took_s) * 1000
 
 
 @pytest.mark.parametrize(

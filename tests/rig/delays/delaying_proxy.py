@@ -31,6 +31,7 @@ class DelayingProxy:
         port: where it listens.
         delay_s: how much later each response leaves than it came; may be changed at any time.
         is_split: whether responses leave in two writes, on connections made from then on.
+        took_s: how long each response was here, which is longer than its delay on a busy machine.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class DelayingProxy:
         self.delay_s = delay_s
         self._broker = broker
         self.is_split = is_split
+        self.took_s: list[float] = []
         self._server = socket.create_server(("127.0.0.1", port))
         self.port: int = self._server.getsockname()[1]
         self._open: list[socket.socket] = []
@@ -92,7 +94,7 @@ class _Relay:
         self._client = client
         self._broker = broker
         self._is_split = is_split
-        self._responses: SimpleQueue[tuple[float, bytes]] = SimpleQueue()
+        self._responses: SimpleQueue[tuple[float, float, bytes]] = SimpleQueue()
 
     def start(self, start: Callable[[Callable[[], None]], None]) -> None:
         """Start its threads."""
@@ -106,21 +108,22 @@ class _Relay:
         self._end(self._broker)
 
     def _take_responses(self) -> None:
-        """Note when each response shall leave."""
+        """Note when each response has come, and for how long it shall stay."""
         with suppress(OSError, struct.error), self._broker.makefile("rb") as stream:
             while prefix := stream.read(_LENGTH.size):
                 frame = prefix + stream.read(*_LENGTH.unpack(prefix))
-                self._responses.put((time.monotonic() + self._proxy.delay_s, frame))
-        self._responses.put((0.0, b""))
+                self._responses.put((time.monotonic(), self._proxy.delay_s, frame))
+        self._responses.put((0.0, 0.0, b""))
 
     def _deliver_responses(self) -> None:
         with suppress(OSError):
             while True:
-                due_s, frame = self._responses.get()
+                came_s, delay_s, frame = self._responses.get()
                 if not frame:
                     break
-                _wait_until(due_s)
+                _wait_until(came_s + delay_s)
                 self._write(frame)
+                self._proxy.took_s.append(time.monotonic() - came_s)
         self._end(self._client)
 
     def _write(self, frame: bytes) -> None:

@@ -62,7 +62,7 @@ class SharingGroup:
     """Starts and ends members, and compares what they own.
 
     Attributes:
-        changes: everything that members have said, of each in order.
+        changes: all changes that members have told of, of each in order.
         ends_ns: when members were killed.
     """
 
@@ -177,7 +177,8 @@ class SharingGroup:
         for line in lines:
             said = json.loads(line)
             added, removed = (frozenset(said.get(each, ())) for each in ("added", "removed"))
-            self.changes[name].append(Change(said["at_ns"], name, added, removed))
+            if added or removed:  # a cooperative member also says when nothing has changed for it
+                self.changes[name].append(Change(said["at_ns"], name, added, removed))
 
     def _look(self) -> dict[str, frozenset[int]]:
         """Return who owns what by the coordinator; nobody anything while it is not stable."""
