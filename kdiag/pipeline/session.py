@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import javaproperties
 
 from kdiag.errors import ReportError, install_command
+from kdiag.pipeline import worker_daemon
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,6 +66,7 @@ FORMAT_SETTINGS: Final = {
 """What a new session takes besides the jars of a format of tables."""
 
 _CATALOGS: Final = "spark.sql.catalog."
+_DAEMON: Final = "spark.python.daemon.module"
 _UNIX_SOCKETS: Final = "spark.python.unix.domain.socket.enabled"
 _UNIX_SOCKET_FOLDER: Final = "spark.python.unix.domain.socket.dir"
 _MOST_SOCKET_FOLDER_BYTES: Final = 60
@@ -170,7 +172,7 @@ def new_settings(
     """
     settings = {**_NEW_SESSION, **FORMAT_SETTINGS.get(table_format, {})}
     if is_local(master):
-        settings |= _unix_sockets(tempfile.gettempdir())
+        settings |= {_DAEMON: worker_daemon.__name__, **_unix_sockets(tempfile.gettempdir())}
     return {key: value for key, value in settings.items() if key not in elsewhere}
 
 
