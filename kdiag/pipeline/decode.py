@@ -25,7 +25,7 @@ import msgspec
 import pyarrow as pa
 from pyarrow import compute
 
-from kdiag.exchange.context.fetch_session import FIRST_WITH_SESSIONS
+from kdiag.exchange.context.fetch_session import FIRST_WITH_SESSIONS, without_topics
 from kdiag.exchange.context.topic_names import TopicNames, may_tell_names
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import suppress_faults
@@ -50,7 +50,6 @@ from kdiag.pipeline.tabulate import NAMES, name_bytes
 from kdiag.report.arrow import CaptureOf, Emit, RowBatches, TableBatches
 from kdiag.report.tables.catalog import TableChoice
 from kdiag.wire import api_keys
-from kdiag.wire.frame import Frame
 
 FETCHES: Final = FRAMES.append(pa.field("order", pa.int64()))
 """The columns of fetches; `order` sorts them over all connections by when they were complete."""
@@ -71,7 +70,6 @@ KINDS: Final = pa.schema(
     ]
 )
 
-_RESPONSE_HEAD_BYTES: Final = 64
 _MAX_ROWS: Final = 8192
 _MAX_BYTES: Final = 16 << 20
 
@@ -355,13 +353,9 @@ class _RowEmitter:
         connection_id = fetch.connection.connection_id
         order = max(self._orders.get(connection_id, 0), order)
         self._orders[connection_id] = order
-        response = fetch.response and _head_of(fetch.response)
+        response = fetch.response and without_topics(fetch.response, fetch.version or 0)
         short = msgspec.structs.replace(fetch, response=response)
         self._fetches.add((*frame_row(short), order), row_bytes(short))
-
-
-def _head_of(frame: Frame) -> Frame:
-    return msgspec.structs.replace(frame, data=frame.data[:_RESPONSE_HEAD_BYTES])
 
 
 def _rows(name: str, schema: pa.Schema, emit: Emit) -> RowBatches:

@@ -14,16 +14,28 @@ worse than none.
 Source: KIP-227; Kafka's `FetchMetadata` (session id 0 is none; epoch 0 opens, -1 closes).
 """
 
+from functools import cache
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Status
 from kdiag.wire import api_keys
+from kdiag.wire.api.fetch import FetchResponse
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.codec.messages import encode
+from kdiag.wire.frame import Frame
 from kdiag.wire.primitives import uuid_text
 
 FIRST_WITH_SESSIONS: Final = 7
 DEFAULT_MAX_SESSIONS: Final = 10_000
 
+_CORRELATION_ID_BYTES: Final = 4
+_UP_TO_TOPICS_BYTES: Final = 10
+"""The throttle time, the error, and the id of the session."""
+
+_HEAD_BYTES: Final = 64
 _NO_SESSION: Final = 0
 _FULL_EPOCHS: Final = (0, -1)
 _LAST_EPOCH: Final = (1 << 31) - 1
@@ -83,6 +95,40 @@ class FetchSessions:
             self._sessions[dissection.exchange.connection.broker, session_id] = session
             if len(self._sessions) > self._max_sessions:
                 del self._sessions[next(iter(self._sessions))]
+
+
+def without_topics(response: Frame, version: int) -> Frame:
+    """Return the response to a fetch with what sessions take of it: all that is before its topics.
+
+    Args:
+        response: of a version that has sessions.
+        version: of the fetch.
+
+    Returns:
+        A small whole frame; the beginning of the frame, if it is cut there or has another form.
+    """
+    parts = _around_topics(version)
+    if parts is None:
+        return msgspec.structs.replace(response, data=response.data[:_HEAD_BYTES])
+    start, rest = parts
+    end = start + _UP_TO_TOPICS_BYTES
+    if len(response.data) < end or any(response.data[_CORRELATION_ID_BYTES:start]):
+        return msgspec.structs.replace(response, data=response.data[:_HEAD_BYTES])
+    data = response.data[:end] + rest
+    return msgspec.structs.replace(response, data=data, size=len(data), gap_bytes=0)
+
+
+@cache
+def _around_topics(version: int) -> tuple[int, bytes] | None:
+    """Return where a body begins, and what is behind the head of one without topics.
+
+    None if the version is not known.
+    """
+    api = API_BY_KEY[api_keys.FETCH]
+    if not api.versions.covers(version):
+        return None
+    has_tags = api.response_header_version(version)
+    return _CORRELATION_ID_BYTES + has_tags, encode(FetchResponse(), version)[_UP_TO_TOPICS_BYTES:]
 
 
 def _apply(asked: Any, partitions: dict[Partition, None]) -> None:

@@ -1,13 +1,30 @@
-from kdiag.exchange.context.fetch_session import FetchSessions
+from typing import Final
+
+import msgspec
+import pytest
+
+from kdiag.exchange.context.fetch_session import (
+    FIRST_WITH_SESSIONS,
+    FetchSessions,
+    without_topics,
+)
 from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.model import Status
+from kdiag.exchange.side import read_response
+from kdiag.wire import api_keys
 from kdiag.wire.api.fetch import (
+    FetchableTopicResponse,
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
     ForgottenTopic,
+    PartitionData,
 )
-from recordings.exchange_maker import make_connection, make_exchange
+from kdiag.wire.catalog import API_BY_KEY
+from recordings.exchange_maker import cut_frame, make_connection, make_exchange
+
+FETCH: Final = API_BY_KEY[api_keys.FETCH]
 
 
 def topics(*partitions: int) -> list[FetchTopic]:
@@ -111,3 +128,35 @@ def test_the_epochs_of_a_session_start_again_at_1() -> None:
     assert fetched(sessions, last, FetchResponse()) == [("orders", 0), ("orders", 1)]
     first = FetchRequest(session_id=77, session_epoch=1)
     assert fetched(sessions, first, FetchResponse()) == [("orders", 0), ("orders", 1)]
+
+
+@pytest.mark.parametrize("version", range(FIRST_WITH_SESSIONS, FETCH.versions.high + 1))
+def test_sessions_take_nothing_from_the_topics_of_a_response(version: int) -> None:
+    """A response without them is whole, tells the same, and has a few bytes."""
+    partitions = [PartitionData(each, records=b"") for each in range(100)]
+    told = FetchResponse(
+        session_id=77,
+        throttle_time_ms=5,
+        error_code=1,
+        responses=[FetchableTopicResponse("orders", partitions=partitions)],
+    )
+    exchange = make_exchange(FetchRequest(), told, version=version)
+    assert exchange.response is not None
+    short = without_topics(exchange.response, version)
+    side = read_response(msgspec.structs.replace(exchange, response=short))
+
+    assert side is not None
+    assert side.status is Status.OK
+    assert side.message == FetchResponse(session_id=77, throttle_time_ms=5, error_code=1)
+    assert short.size < 20
+    assert short.last_byte_ns == exchange.response.last_byte_ns
+
+
+def test_a_response_that_is_cut_or_unknown_stays_cut() -> None:
+    """So its reader says the same of it."""
+    exchange = make_exchange(FetchRequest(), FetchResponse(session_id=77), version=12)
+    assert exchange.response is not None
+    cut = cut_frame(exchange.response.data, 8)
+
+    assert without_topics(cut, 12) == cut
+    assert without_topics(exchange.response, 99) == exchange.response
