@@ -8,7 +8,7 @@ right and are not.
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -29,6 +29,11 @@ from kdiag.wire.records.batches import read_batches
 from kdiag.wire.schema import Struct, info_of
 
 UNSUPPORTED_VERSION: Final = CODE_BY_NAME["UNSUPPORTED_VERSION"]
+
+MOST_SHARED: Final = 64
+"""How many messages are kept for other sides with the same bytes."""
+
+_MOST_SHARED_BYTES: Final = 4096
 
 _CLIENT_ID_START: Final = 10
 _CORRELATION_ID_BYTES: Final = 4
@@ -65,6 +70,7 @@ class Side(msgspec.Struct, gc=False):
         status: `ok`, `partial`, `malformed`, `undecoded` or `opaque`.
         why: the reason that the status is not `ok`.
         body: the decoded part of an incomplete body, in the form of `codec.json_form`.
+        is_shared: whether other sides with the same bytes have this very message.
     """
 
     frame: Frame
@@ -76,14 +82,21 @@ class Side(msgspec.Struct, gc=False):
     status: Status = Status.OK
     why: Why | None = None
     body: dict[str, Any] | None = None
+    is_shared: bool = False
 
 
 class _Body(NamedTuple):
-    """The class and version of a body, and the queries about it."""
+    """The class and version of a body, and the queries about it.
+
+    Attributes:
+        is_repeated: whether the same bytes are likely to come again, as a broker tells every client
+            of the same versions.
+    """
 
     cls: type[Struct]
     version: int
     mentions: Mentions
+    is_repeated: bool
 
 
 class _Layout(NamedTuple):
@@ -103,8 +116,11 @@ def _layout(api_key: int, version: int) -> _Layout:
     request = response = None
     if api.versions.covers(version):
         request, response = (
-            _Body(cls, version, mentions_of(cls, version))
-            for cls in (api.request_class(), api.response_class())
+            _Body(cls, version, mentions_of(cls, version), is_repeated)
+            for cls, is_repeated in (
+                (api.request_class(), False),
+                (api.response_class(), api_key == api_keys.API_VERSIONS),
+            )
         )
     return _Layout(
         api.request_header_version(version),
@@ -186,15 +202,19 @@ def _response_body_offset(data: bytes, exchange: Exchange, header_version: int) 
 
 def _read_body(body: _Body, frame: Frame, offset: int) -> Side:
     """Return the side with a body of a known class and version."""
-    cls, version, mentions = body
+    cls, version, mentions, is_repeated = body
     data = frame.data
     if len(data) != frame.size:
         side = Side(frame, version, offset, mentions)
         _read_cut(cls, side)
     else:
         try:
-            message, end = decode_prefix(cls, version, data, offset, views=True)
-            side = Side(frame, version, offset, mentions, message)
+            is_shared = is_repeated and len(data) <= _MOST_SHARED_BYTES
+            if is_shared:
+                message, end = _decode_once(cls, version, offset, data[offset:])
+            else:
+                message, end = decode_prefix(cls, version, data, offset, views=True)
+            side = Side(frame, version, offset, mentions, message, is_shared=is_shared)
             if end != len(data):
                 side.status = Status.MALFORMED
                 side.why = Why(end, "", f"{len(data) - end} bytes are left over")
@@ -205,6 +225,22 @@ def _read_body(body: _Body, frame: Frame, offset: int) -> Side:
     if mentions.records is not None:
         _read_records(cls, mentions.records, side)
     return side
+
+
+@lru_cache(MOST_SHARED)
+def _decode_once(cls: type[Struct], version: int, offset: int, body: bytes) -> tuple[Any, int]:
+    """Return what `decode_prefix` does, the same message where a body comes again.
+
+    Args:
+        cls: the message's class.
+        version: the message's version.
+        offset: of the body, behind a header that differs each time.
+        body: the bytes from there on.
+
+    Raises:
+        DecodeError: as it does.
+    """
+    return decode_prefix(cls, version, bytes(offset) + body, offset)
 
 
 def _read_cut(cls: type[Struct], side: Side) -> None:

@@ -151,7 +151,16 @@ class RowBatches:
 
 
 def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
-    """Return values as a column; text that is not Unicode gets replacement characters."""
+    """Return values as a column; text that is not Unicode gets replacement characters.
+
+    Lists take long to convert, and many rows share one.
+    """
+    if pa.types.is_nested(type_):
+        distinct = {id(each): each for each in values}
+        if len(distinct) < len(values):
+            places = {key: place for place, key in enumerate(distinct)}
+            indices = [places[id(each)] for each in values]
+            return _array([*distinct.values()], type_).take(pa.array(indices, pa.int32()))
     try:
         return pa.array(values, type_)
     except UnicodeEncodeError:

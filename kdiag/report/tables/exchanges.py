@@ -8,7 +8,8 @@
 A new column is one `Column` here, at the end of its group.
 """
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -19,7 +20,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.document import DocumentEncoder
 from kdiag.exchange.model import Connection, Exchange
-from kdiag.exchange.side import Side, Why
+from kdiag.exchange.side import MOST_SHARED, Side, Why
 from kdiag.exchange.waits import allowed_wait_ns
 from kdiag.report.tables.column import (
     API_RANGES,
@@ -64,6 +65,8 @@ class RecordCounts(NamedTuple):
 
 
 _NO_COUNTS: Final = RecordCounts()
+
+T = TypeVar("T")
 
 
 class ExchangeFacts(Struct, gc=False):
@@ -374,7 +377,7 @@ _OF_SOME_APIS: Final[tuple[Column[ExchangeFacts], ...]] = (
         "broker_versions",
         API_RANGES,
         "What the response to ApiVersions says of each API.",
-        lambda of: _broker_versions(of.response) if of.api_key == api_keys.API_VERSIONS else None,
+        lambda of: _broker_versions(of) if of.api_key == api_keys.API_VERSIONS else None,
     ),
 )
 
@@ -485,17 +488,39 @@ _side_cells = cells_of(_OF_REQUEST)
 _NO_SIDE: Final = (None,) * len(_OF_REQUEST)
 
 
+class _OfShared(Generic[T]):
+    """What was made of messages that many exchanges share, once for all of them."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Any, T]] = {}
+
+    def of(self, side: Side, make: Callable[[], T]) -> T:
+        """Return what was made of the message of a side; make it, if it is the first."""
+        found = self._made.get(id(side.message))
+        if found is None:
+            if len(self._made) >= MOST_SHARED:
+                self._made.clear()
+            # The message is kept so that no other gets its id.
+            found = self._made[id(side.message)] = side.message, make()
+        return found[1]
+
+
 class BodyTexts:
     """Makes the bodies of exchanges as JSON text."""
 
     def __init__(self, names: TopicNames, *, show_secrets: bool = False) -> None:
         self._bodies = Bodies(names, BodyForm(show_secrets=show_secrets))
         self._encode = DocumentEncoder().encode
+        self._shared: _OfShared[bytes | None] = _OfShared()
 
     def text(self, dissection: Dissection, side: Side, *, is_response: bool) -> bytes | None:
         """Return the body of a side in UTF-8; None if there is none that could be read."""
-        body, _ = self._bodies.make(dissection, side, is_response=is_response)
-        return None if body is None else self._encode(body)
+
+        def make() -> bytes | None:
+            body, _ = self._bodies.make(dissection, side, is_response=is_response)
+            return None if body is None else self._encode(body)
+
+        return self._shared.of(side, make) if side.is_shared else make()
 
 
 def facts_of(dissection: Dissection, names: TopicNames) -> ExchangeFacts:
@@ -561,11 +586,19 @@ def _why(why: Why) -> tuple[int, str, str]:
     return why.offset, why.path, why.reason
 
 
-def _broker_versions(response: Side | None) -> list[tuple[int, int, int]] | None:
+_ranges: _OfShared[list[tuple[int, int, int]]] = _OfShared()
+
+
+def _broker_versions(of: ExchangeFacts) -> list[tuple[int, int, int]] | None:
+    response = of.response
     keys = field_of(response, "api_keys", "apiKeys")
-    if keys is None:
+    if response is None or keys is None:
         return None
-    return [(each.api_key, each.min_version, each.max_version) for each in keys]
+
+    def make() -> list[tuple[int, int, int]]:
+        return [(each.api_key, each.min_version, each.max_version) for each in keys]
+
+    return _ranges.of(response, make) if response.is_shared else make()
 
 
 def _count_records(side: Side | None) -> RecordCounts:

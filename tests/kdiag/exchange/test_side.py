@@ -451,3 +451,26 @@ def test_no_distorted_message_raises_in_whatever_is_done_with_its_exchange() -> 
         data = fuzz_target.distorted(message, chance)
         kept = chance.choice((len(data) + 64, chance.randrange(len(data) + 64)))
         fuzz_target.read_exchange(data, api_key, version, is_request=is_request, kept=kept)
+
+
+def test_what_a_broker_tells_all_clients_is_decoded_once() -> None:
+    """The correlation ids differ; other answers, and what is large, are by themselves."""
+    keys = [ApiVersion(each, 0, each) for each in range(60)]
+    one, same, other = (
+        response_side(
+            make_exchange(
+                ApiVersionsRequest(),
+                response_bytes(
+                    ApiVersionsResponse(api_keys=keys[:count]), 3, correlation_id=number
+                ),
+                version=3,
+            )
+        )
+        for number, count in ((7, 60), (8, 60), (9, 59))
+    )
+    large = ApiVersionsResponse(api_keys=[ApiVersion(each, 0, 1) for each in range(1000)])
+
+    assert one.message is same.message
+    assert (one.is_shared, one.frame.data == same.frame.data) == (True, False)
+    assert other.message == ApiVersionsResponse(api_keys=keys[:59])
+    assert not response_side(make_exchange(ApiVersionsRequest(), large, version=3)).is_shared
