@@ -143,6 +143,7 @@ def read_planned(run: str, plan: FilePlan) -> pa.Table:
     schema = extended(table, [CAPTURE_FILE])
     rows = added_up(table, pa.Table.from_batches(batches, schema))
     owner = next(name for name in _SORTED_BY if name in schema.names)
+    rows = rows.combine_chunks()  # of many chunks, a row would be looked for in each
     rows = rows.sort_by([(owner, "ascending"), (time_column(table.name), "ascending")])
     return rows.append_column(RUN, pa.repeat(run, rows.num_rows))
 

@@ -20,6 +20,7 @@ from kdiag.diagnosis.rebalance.capture.exchange_events import (
     GroupSighting,
     PartitionCount,
     SoftwareSeen,
+    tells,
 )
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import suppress_faults
@@ -52,8 +53,9 @@ class GroupDivider:
 
     def add(self, dissection: Dissection) -> None:
         """Add what an exchange tells; nothing if it cannot be read."""
-        with suppress_faults():
-            self._events.add_told(dissection)
+        if tells(dissection.exchange):
+            with suppress_faults():
+                self._events.add_told(dissection)
 
     def emit(self, emit: Emit) -> None:
         """Call with the name of a part, or `OF_ALL`, and rows of `SIGHTINGS`."""

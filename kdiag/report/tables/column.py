@@ -11,6 +11,7 @@ From the declaration come the schemas of Arrow and Spark, `kdiag tables`, and th
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from kdiag.exchange.model import Connection
@@ -104,7 +105,12 @@ class HasConnection(Protocol):
 
 def client_host(connection: Connection) -> str:
     """Return the address of the client without its port, IPv6 without brackets."""
-    return connection.client.rpartition(":")[0].strip("[]")
+    return _host_of(connection.client)
+
+
+@lru_cache(1024)
+def _host_of(address: str) -> str:
+    return address.rpartition(":")[0].strip("[]")
 
 
 CONNECTION_ID: Final[Column[HasConnection]] = Column(

@@ -85,7 +85,8 @@ def bucket_of(facts: ExchangeFacts, place: tuple[Any, ...] = ()) -> LatencyBucke
 
 def _shift(latency_ns: int) -> int:
     """Return how many of the last bits the latencies of a bucket differ in."""
-    return max(0, latency_ns.bit_length() - _EXACT_BITS)
+    shift = latency_ns.bit_length() - _EXACT_BITS
+    return shift if shift > 0 else 0  # noqa: FURB136 - max() takes thrice as long
 
 
 _COLUMNS: Final[tuple[Column[_Counted], ...]] = (

@@ -10,6 +10,7 @@ client is, when a topic had another number of partitions, and which fetch was a 
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from kdiag.clock import NS_PER_S
@@ -50,6 +51,9 @@ _WINDOW_NS: Final = 60 * NS_PER_S
 
 _MOST_COUNTS: Final = 1 << 16
 """So many numbers of partitions are kept before repetitions are dropped."""
+
+_order: Final = itemgetter(slice(4))
+"""As `GroupSighting.order`, for many."""
 
 _MOST_FETCHES: Final = 1 << 20
 """So many are kept before those of no use are dropped; 16 bytes each."""
@@ -173,25 +177,31 @@ class CaptureEvents:
         for each in sightings:
             if isinstance(each.fact, SoftwareSeen):
                 software.setdefault(each.fact.connection_id, each.fact.software)
+        clients: dict[Client, Client] = {}
+
+        def complete(client: Client) -> Client:
+            if client not in clients:
+                clients[client] = client._replace(software=software.get(client.connection or ""))
+            return clients[client]
+
         events: list[Event] = [
-            self._complete(each.fact, software)
+            self._complete(each.fact, complete)
             for each in sightings
             if not isinstance(each.fact, SoftwareSeen | PartitionCount)
         ]
         events += self._partitions_seen(sightings)
         events += self._fetches_began(sightings)
-        return sorted(events, key=lambda event: event.at_ns)  # those of one moment stay as they are
+        return sorted(events, key=attrgetter("at_ns"))  # those of one moment stay as they are
 
-    def _complete(self, event: Event, software: Mapping[str, str]) -> Event:
+    def _complete(self, event: Event, complete: Callable[[Client], Client]) -> Event:
         """Return an event with the client's software, and the names of topics."""
         if isinstance(event, PartitionsSeen):
             return event
         if isinstance(event, JoinAnswered):
-            asked = self._complete(event.asked, software)
+            asked = self._complete(event.asked, complete)
             assert isinstance(asked, JoinAsked)
             return event._replace(asked=asked)
-        known = software.get(event.client.connection or "")
-        event = event._replace(client=event.client._replace(software=known))
+        event = event._replace(client=complete(event.client))
         if isinstance(event, EpochBeat) and event.type is not GroupType.STREAMS:
             owned, assigned = self._named(event.owned), self._named(event.assigned)
             return event._replace(owned=owned, assigned=assigned)
@@ -262,10 +272,6 @@ def changes_of(counts: Iterable[GroupSighting]) -> list[GroupSighting]:
         else:
             known.append([each])
     return [each for of_topic in runs.values() for run in of_topic for each in run]
-
-
-def _order(sighting: GroupSighting) -> tuple[int, int, int, int]:
-    return sighting.order
 
 
 def _topic_and_count(sighting: GroupSighting) -> tuple[str, int]:
