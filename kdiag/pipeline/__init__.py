@@ -8,12 +8,13 @@
     decode         packets of some connections -> exchanges as they crossed     `decode`
     tabulate       exchanges -> rows of the tables, in any order                `tabulate`
     group_rows     what was told of groups -> rows of rebalances and members    `group_rows`
+    write          their rows -> files of tables, or rows of a lake             `write`
     task           a function of a number, run by Spark                         `tasks`
     Shared         a value that all tasks read, sent as a URI                   `shared`
     run            all of it, once, for given captures                          `run`, `session`
     stream         the same, batch by batch, for a folder that grows            `stream`
 
-Only `run`, `stream`, `captures`, `session`, `tasks`, the sources in `input/` and `output/views`
-import PySpark. Everything else is functions over Arrow batches and files, which make the same rows
-in one process.
+Only `run`, `stream`, `stages`, `write`, `captures`, `session`, `tasks`, the sources in `input/`,
+`output/lake_tables` and `output/views` import PySpark. Everything else is functions over Arrow
+batches and files, which make the same rows in one process.
 """

@@ -10,7 +10,7 @@ frames is most of the work and is shared by all tasks, in chunks. So a connectio
 capture's bytes does not keep the other tasks waiting for long.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
@@ -20,20 +20,13 @@ from kdiag.pipeline.input.captures import find_captures, find_new_captures, note
 from kdiag.pipeline.input.source import FAILFAST
 from kdiag.pipeline.input.split import Split, Walk, in_order, note_overlap
 from kdiag.pipeline.job import Job
-from kdiag.pipeline.output.lake_tables import LakeTables, commit_rows
 from kdiag.pipeline.output.read_captures import (
     ReadCaptures,
     note_border,
     refuse_doubles,
     refuse_losses,
 )
-from kdiag.pipeline.output.run_log import (
-    commit,
-    open_log,
-    refuse_others,
-    refuse_stores,
-    sweep,
-)
+from kdiag.pipeline.output.run_log import open_log, refuse_others, sweep
 from kdiag.pipeline.rows.partitioner import partition_by_weight
 from kdiag.pipeline.session import RUN_SETTINGS, require_reach, session_with
 from kdiag.pipeline.shared import share
@@ -43,17 +36,14 @@ from kdiag.pipeline.stages import (
     follow_fetches,
     parts_of,
     resolve,
-    table_rows,
     tabulate_captures,
     tabulate_frames,
     tabulate_told_groups,
-    write_tables,
 )
 from kdiag.pipeline.tasks import Outcome
+from kdiag.pipeline.write import Say, open_writer
 from kdiag.report.run_log import LoggedRun
 from kdiag.report.uri import remove_folder
-
-Say = Callable[[str], object]
 
 
 def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
@@ -73,11 +63,7 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
     require_reach(spark, (*job.inputs, job.out))
     spark = session_with(spark, RUN_SETTINGS)
     log = open_log(job.out)
-    refuse_stores(log, job.store)
-    lake = None if job.store.is_files else LakeTables(spark, job.out, job.store)
-    if lake is not None:
-        say(f"looking for the tables as {job.store.format}")
-        lake.require()
+    writer = open_writer(spark, job, log, say)
     say("finding the packets")
     if job.is_new:
         walks, warnings = find_new_captures(spark, job.wanted, ReadCaptures(log.runs()))
@@ -105,15 +91,12 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
     outcome.add(tabulate_told_groups(spark, job, outcome, names))
     outcome.add(tabulate_captures(job, walks))
     say("writing the tables")
-    if lake is not None:
-        rows = table_rows(spark, job, outcome)
-        entry = job.entry(walks, [*warnings, *note_changes(walks), *outcome.faults])
-        entry = commit_rows(lake, job.out, log, entry, rows)
-    else:
-        outcome.add(write_tables(spark, job, outcome))
+
+    def describe() -> LoggedRun:
         say("putting the tables into place")
-        entry = job.entry(walks, [*warnings, *note_changes(walks), *outcome.faults])
-        entry = commit(job.out, log, entry, outcome.written)
+        return job.entry(walks, [*warnings, *note_changes(walks), *outcome.faults])
+
+    entry = writer.write(job, outcome, describe)
     remove_folder(job.staging)
     return entry
 

@@ -6,7 +6,6 @@ follow     a task for some brokers    -> partitions of fetch sessions        (st
 tabulate   a task for each chunk      -> exchanges, batches, records         (staged)
                                       -> what they told of groups, by part   (staged)
 groups     a task for each part       -> rebalances, members                 (staged)
-write      a task for each file       -> tables                              (Parquet)
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,14 +33,7 @@ from kdiag.pipeline.input.source import ReadOptions, read_bundles
 from kdiag.pipeline.input.split import Split, Walk
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import load_state, save_state
-from kdiag.pipeline.output.lake_tables import ddl_of
-from kdiag.pipeline.output.partitions import (
-    FilePlan,
-    by_folder,
-    plan_files,
-    read_planned,
-    write_file,
-)
+from kdiag.pipeline.output.partitions import by_folder
 from kdiag.pipeline.output.staging import Staged, StagedPiece, Staging, cut, read_all, read_staged
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
@@ -73,8 +65,6 @@ _FEW_BYTES: Final = 16 << 20
 _EXCHANGE_BYTES: Final = 50_000  # an exchange of any size takes as long as so many bytes
 _CHUNKS_PER_CORE: Final = 4
 _LEAST_CHUNK_BYTES: Final = 32 << 20
-_WRITES_PER_CORE: Final = 4
-_BATCH_ROWS: Final = 10_000
 _DDL: Final = {
     pa.int32(): "int",
     pa.int64(): "bigint",
@@ -353,70 +343,6 @@ def tabulate_captures(job: Job, walks: Sequence[Walk]) -> Outcome:
         tables.capture(each.file)
     tables.flush()
     return writer.close()
-
-
-def write_tables(spark: SparkSession, job: Job, outcome: Outcome) -> Outcome:
-    """Write the staged rows of tables as the files that they are to be.
-
-    A few are written here: starting tasks would take longer.
-    """
-    cores = cores_of(spark)
-    plans = plan_files([each for each in outcome.staged if _is_of_table(each)], cores)
-    if not plans:
-        return Outcome([], [], [])
-    if sum(each.bytes for each in outcome.staged if _is_of_table(each)) <= _FEW_BYTES:
-        written = [write_file(job.staging, job.run, *each) for each in enumerate(plans)]
-        return Outcome([], written, [])
-    shared = share(job.staging, plans, list[FilePlan])
-    do = partial(_write_planned, job.staging, job.run, shared)
-    tasks = min(len(plans), _WRITES_PER_CORE * cores)
-    return outcome_of(do_tasks(spark, len(plans), do, tasks))
-
-
-def table_rows(spark: SparkSession, job: Job, outcome: Outcome) -> list[tuple[str, int, DataFrame]]:
-    """Return the staged rows of each table that has some, for Spark to write.
-
-    Returns:
-        Names of tables, how many rows were staged for each, and the rows with the columns `run` and
-        `date`, a partition for each day and size.
-    """
-    staged = [each for each in outcome.staged if _is_of_table(each)]
-    cores = cores_of(spark)
-    found = []
-    for table in TABLES.values():
-        own = [each for each in staged if each.name.partition("/")[0] == table.name]
-        if not own:
-            continue
-        plans = plan_files(own, cores)
-        shared = share(job.staging, plans, list[FilePlan])
-        numbers = spark.range(0, len(plans), 1, min(len(plans), _WRITES_PER_CORE * cores))
-        rows = numbers.mapInArrow(partial(_planned_rows, job.run, shared), ddl_of(table))
-        found.append((table.name, sum(each.rows for each in own), rows))
-    return found
-
-
-def _planned_rows(
-    run: str, plans: Shared[list[FilePlan]], numbers: Rows
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of files, with their day."""
-    freeze_gc()
-    for batch in numbers:
-        for number in batch.column(0).to_pylist():
-            plan = plans.value[number]
-            rows = read_planned(run, plan)
-            day = pa.repeat(pa.scalar(plan.date, pa.date32()), rows.num_rows)
-            rows = rows.append_column("date", day).replace_schema_metadata()
-            yield from rows.to_batches(max_chunksize=_BATCH_ROWS)
-
-
-def _is_of_table(file: Staged) -> bool:
-    return file.name.partition("/")[0] in TABLES
-
-
-def _write_planned(
-    staging: str, run: str, plans: Shared[list[FilePlan]], number: int
-) -> Iterator[Outcome]:
-    yield Outcome([], [write_file(staging, run, number, plans.value[number])], [])
 
 
 def all_names(spark: SparkSession | None, job: Job, outcome: Outcome) -> NameBytes:

@@ -98,6 +98,7 @@ class LoggedRun(msgspec.Struct, frozen=True):
             entries of older releases, where it broke off while files were moved.
         without: tables that it has not made, though its captures may give rows for them.
         replaced: files of the entry before this one, whose readers may not have finished.
+        parts: what its rows in Delta or Iceberg have in the column `run`, if not its name alone.
         schema: number of this document's shape; before 3, `without` was not told.
     """
 
@@ -116,12 +117,18 @@ class LoggedRun(msgspec.Struct, frozen=True):
     is_complete: bool = True
     without: list[str] = []
     replaced: list[str] = []
+    parts: list[str] = []
     schema: int = 2
 
     @property
     def store(self) -> TableStore:
         """Return where its tables are."""
         return TableStore(self.format, self.catalog)
+
+    @property
+    def names(self) -> list[str]:
+        """Return what its rows have in the column `run`."""
+        return self.parts or [self.run]
 
     def may_lack(self, table: str) -> bool:
         """Return whether a table may be without rows that its captures would give."""

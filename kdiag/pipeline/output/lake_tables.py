@@ -6,7 +6,8 @@
 Each is partitioned by `date`, and has `capture_file` and `run`. A run replaces its own rows in one
 commit of each table's format. Between the first of these commits and the last, and where a driver
 was killed then, the run's entry in the log of the folder says that it is not complete, and kdiag's
-readers leave its rows out.
+readers leave its rows out. The rows of a stream's groups, which each batch replaces, are there all
+the time; those that stay have the names of parts of their run in its stead.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +15,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
 
-import msgspec
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -22,9 +22,7 @@ from pyspark.sql import functions as f
 
 from kdiag.clock import NS_PER_S, TimeRange
 from kdiag.errors import ReportError
-from kdiag.pipeline.output.read_captures import refuse_doubles
-from kdiag.pipeline.output.run_log import enter, refuse_others, refuse_stores
-from kdiag.report.run_log import LoggedRun, RunLog, TableStore
+from kdiag.report.run_log import TableStore
 from kdiag.report.tables.catalog import TABLES, time_column
 from kdiag.report.tables.column import Table
 from kdiag.report.uri import canonical, is_folder
@@ -70,12 +68,12 @@ class LakeTables:
         except (PySparkException, Py4JError) as error:
             raise ReportError(self._place, self._why(error)) from error
 
-    def replace(self, table: Table, run: str, rows: DataFrame | None) -> None:
-        """Replace a run's rows of a table.
+    def replace(self, table: Table, runs: Sequence[str], rows: DataFrame | None) -> None:
+        """Replace the rows of some runs in a table, by one commit.
 
         Args:
             table: which one.
-            run: name of the run.
+            runs: what those rows have in the column `run`.
             rows: the new ones; None if there are none.
 
         Raises:
@@ -91,13 +89,15 @@ class LakeTables:
             else:
                 self._create(table)
             new = self._spark.createDataFrame([], ddl_of(table)) if rows is None else rows
-            new.writeTo(name).overwrite(f.col("run") == run)
+            new.writeTo(name).overwrite(f.col("run").isin(*runs))
 
-    def count(self, table: Table, run: str) -> int:
-        """Return how many rows of a run a table has."""
+    def count(self, table: Table, runs: Sequence[str]) -> int:
+        """Return how many rows of some runs a table has."""
         with self._named(table.name):
+            if not self._has(table.name):
+                return 0
             rows = self._spark.table(self._identifier(table.name))
-            return rows.where(f.col("run") == run).count()
+            return rows.where(f.col("run").isin(*runs)).count()
 
     def read(self, table: Table, runs: Iterable[str], times: TimeRange) -> DataFrame:
         """Return the rows of some runs; columns that an older table lacks are null.
@@ -194,42 +194,3 @@ def _during(table: str, times: TimeRange) -> str:
 
 def _day(time_ns: int) -> str:
     return datetime.fromtimestamp(time_ns // NS_PER_S, UTC).date().isoformat()
-
-
-def commit_rows(
-    lake: LakeTables,
-    folder: str,
-    log: RunLog,
-    run: LoggedRun,
-    rows: Sequence[tuple[str, int, DataFrame]],
-) -> LoggedRun:
-    """Replace the rows of a run in all tables, and enter it.
-
-    Args:
-        lake: the tables.
-        folder: of the log.
-        log: of the folder.
-        run: its entry, but for rows.
-        rows: the name of each table that has some, how many were staged for it, and they.
-
-    Returns:
-        The entry as it is in the log.
-
-    Raises:
-        ReportError: as `run_log.commit` does, or if Spark cannot write a table.
-    """
-    runs = log.runs()
-    refuse_stores(log, run.store)
-    refuse_others(runs, run)
-    refuse_doubles(runs, run)
-    enter(folder, msgspec.structs.replace(run, is_complete=False))
-    found = {name: (count, new) for name, count, new in rows}
-    counts = {}
-    for table in TABLES.values():
-        count, new = found.get(table.name, (0, None))
-        lake.replace(table, run.run, new)
-        if count:  # rows that add up are fewer than were staged
-            counts[table.name] = lake.count(table, run.run) if table.sum else count
-    run = msgspec.structs.replace(run, rows=counts)
-    enter(folder, run)
-    return run

@@ -44,7 +44,7 @@ def open_tables(spark: SparkSession, folder: str, times: TimeRange = ALWAYS) -> 
     runs = log.runs() if log.exists else []
     if runs and not runs[0].store.is_files:
         lake = LakeTables(spark, root, runs[0].store)
-        names = [each.run for each in runs]
+        names = [name for each in runs for name in each.names]
         for table in TABLES.values():
             lake.read(table, names, times).createOrReplaceTempView(table.name)
         return

@@ -3,8 +3,8 @@
     NAME-00000007    what batch 7 has added to all other tables
     NAME-groups      rows of all groups as far as they are known
 
-Readers see the rows after a batch or those before it, whose files stay until the next one. Rows of
-groups that are settled lie in files that stay: the state has their names, so that a batch that is
+Readers see the rows after a batch or those before it, which stay until the next one. Rows of groups
+that are settled stay for good: the state has the names of their files, so that a batch that is
 repeated names them once.
 """
 
@@ -19,17 +19,16 @@ from kdiag.pipeline.group_rows import emit_group_rows
 from kdiag.pipeline.input.split import Split
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import load_state, save_state
-from kdiag.pipeline.output.partitions import Written
-from kdiag.pipeline.output.run_log import commit
-from kdiag.pipeline.output.staging import read_all, read_staged
+from kdiag.pipeline.output.staging import Staged, read_all, read_staged
 from kdiag.pipeline.rows.sightings import OF_GROUPS, read_sightings
 from kdiag.pipeline.session import cores_of
 from kdiag.pipeline.shared import Shared
-from kdiag.pipeline.stages import Chunks, PartWriter, share_chunks, write_tables
+from kdiag.pipeline.stages import Chunks, PartWriter, share_chunks
 from kdiag.pipeline.streams.group_state import StreamGroups, ToldBatch, fetches_in
 from kdiag.pipeline.streams.states import States
 from kdiag.pipeline.tabulate import NameBytes, name_bytes, topic_names
 from kdiag.pipeline.tasks import Outcome, do_tasks
+from kdiag.pipeline.write import GroupRows, TableWriter
 from kdiag.report.uri import remove_folder
 
 _FEW_BYTES: Final = 32 << 20
@@ -39,6 +38,7 @@ class GroupBatch(NamedTuple):
     """A batch, as its groups need it.
 
     Attributes:
+        name: of the batch.
         job: of the run of groups.
         folders: of the states before and after.
         splits: those that are new.
@@ -47,6 +47,7 @@ class GroupBatch(NamedTuple):
         is_last: whether no batch comes that could remove the files that this one replaces.
     """
 
+    name: str
     job: Job
     folders: tuple[str, str]
     splits: list[Split]
@@ -56,13 +57,14 @@ class GroupBatch(NamedTuple):
 
 
 def follow_groups(
-    spark: SparkSession, states: States, batch: GroupBatch, outcome: Outcome
+    spark: SparkSession, states: States, writer: TableWriter, batch: GroupBatch, outcome: Outcome
 ) -> list[str]:
     """Replace the rows of groups; return what is to be told.
 
     Args:
         spark: the session to run on.
         states: of the stream.
+        writer: of the tables.
         batch: its groups.
         outcome: the frames of the batch and what they told of groups, staged.
     """
@@ -74,20 +76,10 @@ def follow_groups(
     late_count = groups.late_count
     names = topic_names({**batch.names, **name_bytes(dict(batch.job.topic_names))})
     parted = groups.add(told, names.name, batch.idle_before_ns)
-    settled: list[Written] = []
-    if parted.settled is not None:
-        settled = _write(spark, batch.job, parted.settled, groups)
-    written = _write(spark, batch.job, parted.live, groups)
-    entry = states.entry(batch.job, [], [])
-    commit(
-        batch.job.out,
-        states.log,
-        entry,
-        [*settled, *written],
-        groups.settled,
-        spares_readers=not batch.is_last,
-    )
-    groups.settled += settled
+    settled = [] if parted.settled is None else _stage(batch.job, parted.settled, groups)
+    live = _stage(batch.job, parted.live, groups)
+    rows = GroupRows(batch.name, live, settled, groups.settled, batch.is_last)
+    groups.settled += writer.replace_groups(batch.job, rows, states.entry(batch.job, [], []))
     remove_folder(batch.job.staging)
     groups.forget_packets()
     save_state(after, groups)
@@ -101,12 +93,10 @@ def follow_groups(
     return warnings
 
 
-def _write(
-    spark: SparkSession, job: Job, events: CaptureEvents, groups: StreamGroups
-) -> list[Written]:
+def _stage(job: Job, events: CaptureEvents, groups: StreamGroups) -> list[Staged]:
     writer = PartWriter(job, 0)
     emit_group_rows(events, writer.write, groups.capture_of)
-    return write_tables(spark, job, writer.close()).written
+    return writer.close().staged
 
 
 def _told(spark: SparkSession, job: Job, outcome: Outcome) -> ToldBatch:

@@ -37,7 +37,7 @@ from kdiag.pipeline.input.split import Split, in_order
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import load_state, locked, save_state
 from kdiag.pipeline.output.read_captures import ReadCaptures
-from kdiag.pipeline.output.run_log import commit, sweep
+from kdiag.pipeline.output.run_log import sweep
 from kdiag.pipeline.output.state_graph import FORMAT as STATE_FORMAT
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
@@ -51,7 +51,6 @@ from kdiag.pipeline.stages import (
     staged_names,
     tabulate_captures,
     tabulate_frames,
-    write_tables,
 )
 from kdiag.pipeline.streams.capture_log import CaptureContent
 from kdiag.pipeline.streams.folder_source import FORMAT, FolderSource
@@ -67,6 +66,8 @@ from kdiag.pipeline.streams.states import (
 )
 from kdiag.pipeline.tabulate import NameBytes, name_bytes
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
+from kdiag.pipeline.write import TableWriter, open_writer
+from kdiag.report.run_log import LoggedRun
 from kdiag.report.uri import remove_folder, state_of
 
 _STARTS: Final = 3
@@ -111,14 +112,16 @@ def start(spark: SparkSession, stream: StreamJob, tell: Messages = _SILENT) -> S
     Raises:
         CaptureError: if a path is relative on a cluster.
         ReportError: if the checkpoint is closed or of another release, or the tables have batches
-            of this name from another checkpoint.
+            of this name from another checkpoint, or Spark lacks what the format of the tables
+            takes.
     """
     require_reach(spark, (stream.folder, stream.checkpoint, stream.job.out))
     states = States(stream)
     states.begin()
+    spark = session_with(spark, RUN_SETTINGS)
+    work = _Work(spark, stream, states, open_writer(spark, stream.job, states.log, tell.step))
     remove_folder(stream.batch((), GROUPS).staging)  # so that files of a killed batch go, too
     sweep(stream.job.out, SystemClock().epoch_ns())
-    spark = session_with(spark, RUN_SETTINGS)
     spark.dataSource.register(FolderSource)
     captures = (
         spark.readStream.format(FORMAT)
@@ -137,7 +140,7 @@ def start(spark: SparkSession, stream: StreamJob, tell: Messages = _SILENT) -> S
         files = _still_there(new, tell)
         if files:
             tell.step(f"batch {batch}: {len(files)} captures")
-            _do_batch(spark, stream, states, _Files(files, batch), tell)
+            _do_batch(work, _Files(files, batch), tell)
 
     writer = captures.writeStream.foreachBatch(do)
     writer = writer.option("checkpointLocation", f"{stream.checkpoint}/spark")
@@ -210,13 +213,14 @@ def close(spark: SparkSession, stream: StreamJob) -> None:
     The stream cannot go on afterwards.
 
     Raises:
-        ReportError: if the checkpoint is of another release.
+        ReportError: if the checkpoint is of another release, or Spark cannot write a table.
     """
     states = States(stream)
     batch, state = states.last(None)
     if batch == NO_BATCH:
         return
     spark = session_with(spark, RUN_SETTINGS)
+    writer = open_writer(spark, stream.job, states.log)
     job = stream.batch((), END)
     remove_folder(job.staging)
     before = states.folder(batch)
@@ -226,11 +230,21 @@ def close(spark: SparkSession, stream: StreamJob) -> None:
     outcome = outcome_of(do_tasks(spark, state.parts, end))
     folders = before, f"{before}/end"
     names = _read_frames(spark, job, state, outcome, folders)
-    commit(job.out, states.log, states.entry(job, [], []), outcome.written)
-    job = job._replace(name=stream.batch((), GROUPS).run)
-    follow_groups(spark, states, GroupBatch(job, folders, [], names, is_last=True), outcome)
+    writer.write(job, outcome, lambda: states.entry(job, [], []))
+    of_groups = job._replace(name=stream.batch((), GROUPS).run)
+    groups = GroupBatch(END, of_groups, folders, [], names, is_last=True)
+    follow_groups(spark, states, writer, groups, outcome)
     remove_folder(stream.batch((), END).staging)
     states.mark_closed()
+
+
+class _Work(NamedTuple):
+    """What all batches of a stream share."""
+
+    spark: SparkSession
+    stream: StreamJob
+    states: States
+    writer: TableWriter
 
 
 class _Files(NamedTuple):
@@ -240,12 +254,12 @@ class _Files(NamedTuple):
     batch: int
 
 
-def _do_batch(
-    spark: SparkSession, stream: StreamJob, states: States, files: _Files, tell: Messages
-) -> None:
+def _do_batch(work: _Work, files: _Files, tell: Messages) -> None:
     """Make tables of the captures of a batch."""
+    spark, stream, states, writer = work
     earlier, state = states.last(files.batch)
-    job = stream.batch(tuple(files.hosts), f"{files.batch:08}")
+    number = f"{files.batch:08}"
+    job = stream.batch(tuple(files.hosts), number)
     remove_folder(job.staging)
     log = states.log
     others = ReadCaptures(each for each in log.runs() if each.run != job.run)
@@ -271,11 +285,16 @@ def _do_batch(
         warnings += [each.warning for each in walks if each.warning]
         outcome.add(tabulate_captures(job, walks))
         names = _read_frames(spark, job, state, outcome, folders)
-        warnings += [*note_changes(walks), *outcome.faults]
-        commit(job.out, log, states.entry(job, walks, warnings), outcome.written)
+        warnings += outcome.faults
+
+        def describe() -> LoggedRun:
+            warnings.extend(note_changes(walks))
+            return states.entry(job, walks, warnings)
+
+        writer.write(job, outcome, describe)
         of_groups = job._replace(name=stream.batch((), GROUPS).run)
-        groups = GroupBatch(of_groups, folders, new, names, idle_before_ns)
-        warnings += follow_groups(spark, states, groups, outcome)
+        groups = GroupBatch(number, of_groups, folders, new, names, idle_before_ns)
+        warnings += follow_groups(spark, states, writer, groups, outcome)
         remove_folder(job.staging)
         total = state.packets + sum(split.packets for split in new)
         last = [*state.splits[-1:], *new]
@@ -300,7 +319,6 @@ def _read_frames(
     names = {**staged_names(spark, outcome), **state.names}
     known = {**names, **name_bytes(dict(job.topic_names))}
     outcome.add(tabulate_frames(spark, job, outcome, known))
-    outcome.add(write_tables(spark, job, outcome))
     return names
 
 

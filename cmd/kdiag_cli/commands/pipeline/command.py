@@ -72,6 +72,7 @@ Examples:
   kdiag pipeline stream captures/ --out tables --checkpoint checkpoint
   kdiag pipeline stream captures/ --out tables --checkpoint checkpoint --once --close
   kdiag pipeline stream in/ --out tables --checkpoint checkpoint --host-of '^(.*?)-\\d+'
+  kdiag pipeline stream captures/ --out lake --checkpoint checkpoint --format delta --jars delta.jar
   kdiag pipeline status checkpoint
 
 \b
@@ -145,6 +146,20 @@ class TableFormat(StrEnum):
     ICEBERG = "iceberg"
 
 
+Form = Annotated[
+    TableFormat,
+    typer.Option("--format", help="How tables are written; others take their --packages."),
+]
+Catalog = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Where they are in a catalog of Spark, such as lake.kafka; DIR has the log.",
+        callback=catalog_name,
+    ),
+]
+
+
 class DamageMode(StrEnum):
     """What to do with a file that is damaged or cut."""
 
@@ -168,18 +183,8 @@ def run(  # noqa: PLR0913 - a parameter for each option
     conf: Conf = None,
     packages: Packages = None,
     jars: Jars = None,
-    form: Annotated[
-        TableFormat,
-        typer.Option("--format", help="How tables are written; others take their --packages."),
-    ] = TableFormat.PARQUET,
-    catalog: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Where they are in a catalog of Spark, such as lake.kafka; DIR has the log.",
-            callback=catalog_name,
-        ),
-    ] = "",
+    form: Form = TableFormat.PARQUET,
+    catalog: Catalog = "",
     name: Annotated[
         str,
         typer.Option(
@@ -280,6 +285,10 @@ def stream(  # noqa: PLR0913 - as above
     ],
     master: Master = None,
     conf: Conf = None,
+    packages: Packages = None,
+    jars: Jars = None,
+    form: Form = TableFormat.PARQUET,
+    catalog: Catalog = "",
     name: Annotated[
         str, typer.Option(help="Of the stream; its files bear it.", callback=run_name)
     ] = "stream",
@@ -364,8 +373,9 @@ def stream(  # noqa: PLR0913 - as above
         keylogs=keylog or (),
         separates_networks=separate_networks,
         is_hourly=hourly,
+        store=table_store(form.value, catalog, is_hourly=hourly),
     )
-    spark = SparkOptions(master, read_conf(conf or []))
+    spark = SparkOptions(master, read_conf(conf or [], packages, jars), form.value)
     require_spark()
     from kdiag_cli.commands.pipeline.stream import follow  # noqa: PLC0415 - pyspark is an extra
 

@@ -97,7 +97,8 @@ class PipelineStreamOptions(NamedTuple):
         idle_ns: how long a connection may be without packets; 0 for ever.
         is_once: whether to end when all that is there is read.
         is_closing: whether to end open connections then, and the stream.
-        values, tcp, bodies, ports, topic_ids, keylogs, separates_networks, is_hourly: as for a run.
+        values, tcp, bodies, ports, topic_ids, keylogs, separates_networks: as for a run.
+        is_hourly, store: likewise.
     """
 
     folder: str
@@ -121,6 +122,7 @@ class PipelineStreamOptions(NamedTuple):
     keylogs: Sequence[Path]
     separates_networks: bool
     is_hourly: bool
+    store: TableStore
 
 
 def read_conf(

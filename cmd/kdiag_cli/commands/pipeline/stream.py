@@ -70,6 +70,7 @@ def _stream_job(options: PipelineStreamOptions) -> StreamJob:
         parts=options.parts,
         separates_networks=options.separates_networks,
         is_hourly=options.is_hourly,
+        store=options.store,
     )
     return StreamJob(
         options.folder,
