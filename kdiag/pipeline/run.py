@@ -27,6 +27,7 @@ from kdiag.pipeline.output.read_captures import (
     refuse_losses,
 )
 from kdiag.pipeline.output.run_log import open_log, refuse_others, sweep
+from kdiag.pipeline.output.writer import Say, open_writer
 from kdiag.pipeline.rows.partitioner import partition_by_weight
 from kdiag.pipeline.session import RUN_SETTINGS, require_reach, session_with
 from kdiag.pipeline.shared import share
@@ -41,7 +42,6 @@ from kdiag.pipeline.stages import (
     tabulate_told_groups,
 )
 from kdiag.pipeline.tasks import Outcome
-from kdiag.pipeline.write import Say, open_writer
 from kdiag.report.run_log import LoggedRun
 from kdiag.report.uri import remove_folder
 

@@ -27,7 +27,6 @@ from kdiag.pipeline.decode import (
     decode_rows,
     resolve_unsure,
 )
-from kdiag.pipeline.group_rows import events_of, tabulate_groups
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.source import ReadOptions, read_bundles
 from kdiag.pipeline.input.split import Split, Walk
@@ -36,6 +35,7 @@ from kdiag.pipeline.output.checkpoint import load_state, save_state
 from kdiag.pipeline.output.partitions import by_folder
 from kdiag.pipeline.output.staging import Staged, StagedPiece, Staging, cut, read_all, read_staged
 from kdiag.pipeline.rows.bundles import unbundle
+from kdiag.pipeline.rows.group_rows import events_of, tabulate_groups
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.rows.partitioner import Partitioner
 from kdiag.pipeline.rows.sightings import OF_ALL, OF_GROUPS, GroupDivider

@@ -23,12 +23,14 @@ def without_archives(paths: Iterable[str]) -> list[str]:
     Args:
         paths: as in `sys.path`.
     """
+    # Installed is what is found where no archive is.
     paths = list(paths)
     others = [each for each in paths if not Path(each).is_file()]
     found = [PathFinder.find_spec(each, others) for each in _PACKAGES]
     spark = found[0]
     if None in found or spark is None or spark.origin is None:
         return paths
+    # A distribution of Spark that is named by SPARK_HOME may be another release: its own stay.
     archives = Path(spark.origin).parent / "python" / "lib"
     return [each for each in paths if Path(each).parent != archives]
 

@@ -29,6 +29,7 @@ from kdiag.report.tables.batches import (
     placed_batches,
     record_cells,
 )
+from kdiag.report.tables.body_texts import BodyTexts
 from kdiag.report.tables.captures import capture_row
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TABLES, TableChoice
 from kdiag.report.tables.column import (
@@ -41,7 +42,7 @@ from kdiag.report.tables.column import (
     Table,
 )
 from kdiag.report.tables.connections import connection_row, gap_row
-from kdiag.report.tables.exchanges import BodyTexts, ExchangeFacts, exchange_row, facts_of
+from kdiag.report.tables.exchanges import ExchangeFacts, exchange_row, facts_of
 from kdiag.report.tables.groups import group_rows
 from kdiag.report.tables.latency_minutes import LatencyBucket, bucket_of, latency_row
 from kdiag.report.tables.tcp import tcp_rows

@@ -24,14 +24,9 @@ from kdiag.clock import NS_PER_US
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.line.quantities import parse_moment_ns
+from kdiag.report.tables.body_texts import BodyTexts
 from kdiag.report.tables.column import BOOLEAN, STRING, STRINGS, TIMESTAMP, Column
-from kdiag.report.tables.exchanges import (
-    EXCHANGES,
-    BodyTexts,
-    ExchangeFacts,
-    SideFacts,
-    facts_of,
-)
+from kdiag.report.tables.exchanges import EXCHANGES, ExchangeFacts, SideFacts, facts_of
 
 _TOKEN: Final = re.compile(
     r"""(?P<space>\s+)

@@ -22,7 +22,6 @@ import kdiag
 from kdiag.clock import ALWAYS, NS_PER_S, SystemClock, TimeRange
 from kdiag.errors import CaptureError, ReportError
 from kdiag.pipeline.decode import FlowRules, RunPart, decode_rows
-from kdiag.pipeline.group_rows import events_in, tabulate_groups
 from kdiag.pipeline.input.captures import find_captures
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.source import FAILFAST, CaptureSourceReader
@@ -32,6 +31,7 @@ from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import read_whole, write_whole
 from kdiag.pipeline.output.partitions import RUN
 from kdiag.pipeline.output.staging import Staged, StagedPiece, read_all, read_staged
+from kdiag.pipeline.rows.group_rows import events_in, tabulate_groups
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.run import stage_frames
 from kdiag.pipeline.session import cores_of

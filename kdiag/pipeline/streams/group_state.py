@@ -40,8 +40,8 @@ from kdiag.diagnosis.rebalance.events import (
     JoinAnswered,
     PartitionsSeen,
 )
-from kdiag.pipeline.group_rows import first_fetches, select_fetches
 from kdiag.pipeline.input.split import Split
+from kdiag.pipeline.rows.group_rows import first_fetches, select_fetches
 from kdiag.report.uri import canonical
 
 if TYPE_CHECKING:

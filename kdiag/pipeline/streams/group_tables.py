@@ -15,11 +15,12 @@ from typing import Final, NamedTuple
 from pyspark.sql import SparkSession
 
 from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
-from kdiag.pipeline.group_rows import emit_group_rows
 from kdiag.pipeline.input.split import Split
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import load_state, save_state
 from kdiag.pipeline.output.staging import Staged, read_all, read_staged
+from kdiag.pipeline.output.writer import GroupRows, TableWriter
+from kdiag.pipeline.rows.group_rows import emit_group_rows
 from kdiag.pipeline.rows.sightings import OF_GROUPS, read_sightings
 from kdiag.pipeline.session import cores_of
 from kdiag.pipeline.shared import Shared
@@ -28,7 +29,6 @@ from kdiag.pipeline.streams.group_state import StreamGroups, ToldBatch, fetches_
 from kdiag.pipeline.streams.states import States
 from kdiag.pipeline.tabulate import NameBytes, name_bytes, topic_names
 from kdiag.pipeline.tasks import Outcome, do_tasks
-from kdiag.pipeline.write import GroupRows, TableWriter
 from kdiag.report.uri import remove_folder
 
 _FEW_BYTES: Final = 32 << 20

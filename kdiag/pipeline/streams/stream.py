@@ -39,6 +39,7 @@ from kdiag.pipeline.output.checkpoint import load_state, locked, save_state
 from kdiag.pipeline.output.read_captures import ReadCaptures
 from kdiag.pipeline.output.run_log import sweep
 from kdiag.pipeline.output.state_graph import FORMAT as STATE_FORMAT
+from kdiag.pipeline.output.writer import TableWriter, open_writer
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.rows.partitioner import partition_evenly
@@ -66,7 +67,6 @@ from kdiag.pipeline.streams.states import (
 )
 from kdiag.pipeline.tabulate import NameBytes, name_bytes
 from kdiag.pipeline.tasks import RESULT_DDL, Outcome, Rows, do_tasks, freeze_gc, outcome_of
-from kdiag.pipeline.write import TableWriter, open_writer
 from kdiag.report.run_log import LoggedRun
 from kdiag.report.uri import remove_folder, state_of
 

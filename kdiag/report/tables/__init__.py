@@ -2,6 +2,7 @@
 
 Column, Table    the declaration that schemas, help and rows come from    `column`
 exchanges        a row for each request and its response                  `exchanges`
+BodyTexts        their bodies as JSON                                     `body_texts`
 batches          a row for each record batch                              `batches`
 records          a row for each record, on request                        `batches`
 connections      a row for each TCP connection                            `connections`

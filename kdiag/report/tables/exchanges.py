@@ -8,8 +8,7 @@
 A new column is one `Column` here, at the end of its group.
 """
 
-from collections.abc import Callable
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -17,11 +16,10 @@ from kdiag.clock import NS_PER_MS, NS_PER_US
 from kdiag.errors import DecodeError
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.documents.body import Bodies, BodyForm
-from kdiag.exchange.documents.document import DocumentEncoder
 from kdiag.exchange.model import Connection, Exchange
-from kdiag.exchange.side import MOST_SHARED, Side, Why
+from kdiag.exchange.side import Side, Why
 from kdiag.exchange.waits import allowed_wait_ns
+from kdiag.report.tables.body_texts import BodyTexts, OfShared
 from kdiag.report.tables.column import (
     API_RANGES,
     BIGINT,
@@ -65,8 +63,6 @@ class RecordCounts(NamedTuple):
 
 
 _NO_COUNTS: Final = RecordCounts()
-
-T = TypeVar("T")
 
 
 class ExchangeFacts(Struct, gc=False):
@@ -488,41 +484,6 @@ _side_cells = cells_of(_OF_REQUEST)
 _NO_SIDE: Final = (None,) * len(_OF_REQUEST)
 
 
-class _OfShared(Generic[T]):
-    """What was made of messages that many exchanges share, once for all of them."""
-
-    def __init__(self) -> None:
-        self._made: dict[int, tuple[Any, T]] = {}
-
-    def of(self, side: Side, make: Callable[[], T]) -> T:
-        """Return what was made of the message of a side; make it, if it is the first."""
-        found = self._made.get(id(side.message))
-        if found is None:
-            if len(self._made) >= MOST_SHARED:
-                self._made.clear()
-            # The message is kept so that no other gets its id.
-            found = self._made[id(side.message)] = side.message, make()
-        return found[1]
-
-
-class BodyTexts:
-    """Makes the bodies of exchanges as JSON text."""
-
-    def __init__(self, names: TopicNames, *, show_secrets: bool = False) -> None:
-        self._bodies = Bodies(names, BodyForm(show_secrets=show_secrets))
-        self._encode = DocumentEncoder().encode
-        self._shared: _OfShared[bytes | None] = _OfShared()
-
-    def text(self, dissection: Dissection, side: Side, *, is_response: bool) -> bytes | None:
-        """Return the body of a side in UTF-8; None if there is none that could be read."""
-
-        def make() -> bytes | None:
-            body, _ = self._bodies.make(dissection, side, is_response=is_response)
-            return None if body is None else self._encode(body)
-
-        return self._shared.of(side, make) if side.is_shared else make()
-
-
 def facts_of(dissection: Dissection, names: TopicNames) -> ExchangeFacts:
     """Return the facts of an exchange.
 
@@ -586,7 +547,7 @@ def _why(why: Why) -> tuple[int, str, str]:
     return why.offset, why.path, why.reason
 
 
-_ranges: _OfShared[list[tuple[int, int, int]]] = _OfShared()
+_ranges: OfShared[list[tuple[int, int, int]]] = OfShared()
 
 
 def _broker_versions(of: ExchangeFacts) -> list[tuple[int, int, int]] | None:

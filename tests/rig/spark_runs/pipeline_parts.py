@@ -26,13 +26,13 @@ from kdiag.pipeline.decode import (
     decode_rows,
     resolve_unsure,
 )
-from kdiag.pipeline.group_rows import events_of, tabulate_groups
 from kdiag.pipeline.input.segment_reader import SegmentReader, SplitRun
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order, walk
 from kdiag.pipeline.output.run_log import open_log
 from kdiag.pipeline.rows.bundles import bundle, unbundle
 from kdiag.pipeline.rows.frames import read_exchanges
+from kdiag.pipeline.rows.group_rows import events_of, tabulate_groups
 from kdiag.pipeline.rows.packets import (
     HEADERS,
     NO_FILE,

@@ -17,9 +17,9 @@ from kdiag.diagnosis.rebalance.events import (
 )
 from kdiag.diagnosis.rebalance.model import EvidencePlace
 from kdiag.exchange.context.topic_names import TopicNames
-from kdiag.pipeline.group_rows import emit_group_rows, events_in
 from kdiag.pipeline.input.split import Split
 from kdiag.pipeline.output.state_graph import decode_state, encode_state
+from kdiag.pipeline.rows.group_rows import emit_group_rows, events_in
 from kdiag.pipeline.streams.group_state import Parted, StreamGroups, ToldBatch, fetches_in
 from kdiag.report.tables.catalog import TABLES
 from kdiag.report.tables.groups import group_rows

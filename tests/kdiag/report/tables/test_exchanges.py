@@ -5,7 +5,8 @@ from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import SCALARS
 from kdiag.exchange.model import Exchange
-from kdiag.report.tables.exchanges import EXCHANGES, BodyTexts, exchange_row, facts_of
+from kdiag.report.tables.body_texts import BodyTexts
+from kdiag.report.tables.exchanges import EXCHANGES, exchange_row, facts_of
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.fetch import (
     FetchableTopicResponse,

@@ -7,7 +7,7 @@ from pyarrow import compute
 
 from folders import CAPTURES
 from kdiag.exchange.context.topic_names import TopicNames
-from kdiag.pipeline.group_rows import events_in, events_of, first_fetches, tabulate_groups
+from kdiag.pipeline.rows.group_rows import events_in, events_of, first_fetches, tabulate_groups
 from kdiag.wire import api_keys
 from spark_runs.pipeline_parts import Tables, comparable, decoded, in_one_process, told_of
 
