@@ -45,7 +45,7 @@ from kdiag.diagnosis.rebalance.moves import Assignments, moved_between
 from kdiag.diagnosis.rebalance.roster import Member, Roster
 
 _TO_JOIN_AGAIN: Final = "REBALANCE_IN_PROGRESS"
-_UNASKED: Final = "nobody told it to, and nobody came or went"
+_UNASKED: Final = "nobody told it to, and nobody had come or gone"
 _SKIPPED: Final = "generations between are missing, so it may be the cause of another one"
 
 
@@ -531,11 +531,14 @@ class ClassicGroup:
         """Return the causes of a rebalance of which nothing more will be seen.
 
         A join whose answer was not seen may belong to another generation. That a member joined
-        again unasked says little if others came or went, or if that is not known.
+        again unasked says little if the members are not known, or others had come or gone before.
+        Where they only came or went after it, they joined a rebalance that was there.
         """
         settled = []
         for cause in rebalance.causes:
-            if cause.note == _UNASKED and (len(rebalance.causes) > 1 or not self._is_compared):
+            others = [each.at_ns for each in rebalance.causes if each is not cause]
+            is_first = self._is_compared and cause.at_ns < min(others, default=cause.at_ns + 1)
+            if cause.note == _UNASKED and not is_first:
                 continue
             is_open = any(each in self._unanswered for each in cause.evidence)
             note = "the answer to its JoinGroup was not seen"

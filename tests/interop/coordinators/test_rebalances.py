@@ -287,8 +287,9 @@ def test_three_sources_agree_with_what_was_done(
         for source, each in told.items():
             if drill.kind.group not in each:
                 continue
-            problems = [*disagreements(drill, each[drill.kind.group])]
-            assert problems == [], (source, drill.kind, told_shortly(each[drill.kind.group]))
+            group, captured = (of[drill.kind.group] for of in (each, told["capture"]))
+            problems = [*disagreements(drill, group, captured if source == "log" else None)]
+            assert problems == [], (source, drill.kind, told_shortly(group))
         if drill.kind.library in SILENT_ENDS:
             continue  # where the log does not help, nobody knows who crashed
         final = {each["generation"]: each for each in told["all"][drill.kind.group]["rebalances"]}
@@ -411,33 +412,49 @@ def explained(*sources: object, groups: Sequence[str]) -> dict[str, dict[str, An
     return {each["group"]: each for each in document["data"]}
 
 
-def disagreements(drill: Drill, group: dict[str, Any]) -> Iterator[str]:
+Who = tuple[str, str | None]
+"""A cause, and the client id of whom it was."""
+
+
+def disagreements(
+    drill: Drill, group: dict[str, Any], captured: dict[str, Any] | None = None
+) -> Iterator[str]:
     """Yield where a source is wrong; what it does not know is no disagreement.
 
     A member may have rejoined of its own accord right before: that is told as well then, or it made
-    a generation of its own, and what was done made the next one.
+    a generation of its own, and what was done made the next one. A broker's log tells only what
+    began a rebalance; what came while it rebalanced, `captured` has to tell.
     """
     rebalances = {each["generation"]: each["causes"] for each in group["rebalances"]}
-    clients = {each["member_id"]: each["client_id"] for each in group["members"]}
-    for generation, (cause, name) in drill.done.items():
+    for generation, done in drill.done.items():
         causes = rebalances.get(generation)
         if causes is None:
             yield f"{generation}: not there"
             continue
-        following = [] if generation + 1 in drill.done else rebalances.get(generation + 1, [])
-        is_own = all(
-            each["cause"] in OF_THEIR_OWN and each["confidence"] == "likely" for each in causes
-        )
-        told = [
-            (each["cause"], each["client_id"] or clients.get(each["member_id"]))
-            for each in (*causes, *(following if is_own else ()))
-        ]
-        if not any(
-            said in {cause, COARSER.get(cause), "unknown"}
-            and (None in {name, client} or client == name)
-            for said, client in told
-        ):
-            yield f"{generation}: {told} for {cause} {name}"
+        told = [*told_by(group, generation)]
+        if all(each["cause"] in OF_THEIR_OWN for each in causes):
+            told += told_by(captured, generation) if captured else ()
+            is_guess = all(each["confidence"] == "likely" for each in causes)
+            if is_guess and generation + 1 not in drill.done:
+                told += told_by(group, generation + 1)
+        if not any(is_of(done, each) for each in told):
+            yield f"{generation}: {told} for {done}"
+
+
+def told_by(group: dict[str, Any], generation: int) -> Iterator[Who]:
+    """Yield the causes that a source tells for a generation."""
+    clients = {each["member_id"]: each["client_id"] for each in group["members"]}
+    for rebalance in group["rebalances"]:
+        if rebalance["generation"] == generation:
+            for each in rebalance["causes"]:
+                yield each["cause"], each["client_id"] or clients.get(each["member_id"])
+
+
+def is_of(done: Who, told: Who) -> bool:
+    """Return whether a cause is what was done, or says too little to be anything else."""
+    (cause, name), (said, client) = done, told
+    is_same = said in {cause, COARSER.get(cause), "unknown"}
+    return is_same and (None in {name, client} or client == name)
 
 
 def told_shortly(group: dict[str, Any]) -> list[str]:

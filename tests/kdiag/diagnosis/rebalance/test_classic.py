@@ -216,6 +216,25 @@ def test_a_join_that_nobody_asked_for_says_little_if_the_list_of_members_is_miss
     assert causes(last_of(story)) == [("unknown", "unknown", None)]
 
 
+def test_a_join_that_nobody_asked_for_begins_what_others_only_came_upon() -> None:
+    """The coordinator was rebalancing when a member left; one that left before is the cause."""
+    story = two_members()
+    asked = story.ask("a")
+    story.leave("b")
+    story.answer(asked, 5, members={"a": None})
+
+    assert causes(last_of(story)) == [
+        ("member_rejoined", "likely", "a"),
+        ("member_left", "certain", "b"),
+    ]
+
+    story = two_members()
+    story.leave("b")
+    story.answer(story.ask("a"), 5, members={"a": None})
+
+    assert causes(last_of(story)) == [("member_left", "certain", "b")]
+
+
 def test_who_came_unseen_is_told_from_the_leaders_list() -> None:
     """Its connection was not captured."""
     story = two_members()
