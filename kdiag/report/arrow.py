@@ -44,7 +44,7 @@ from kdiag.report.tables.column import (
 from kdiag.report.tables.connections import connection_row, gap_row
 from kdiag.report.tables.exchanges import ExchangeFacts, exchange_row, facts_of
 from kdiag.report.tables.groups import group_rows
-from kdiag.report.tables.latency_minutes import LatencyBucket, bucket_of, latency_row
+from kdiag.report.tables.latency_counts import LatencyCounts
 from kdiag.report.tables.tcp import tcp_rows
 
 DEFAULT_MAX_ROWS: Final = 16_384
@@ -55,9 +55,6 @@ Emit: TypeAlias = Callable[[str, pa.RecordBatch], object]
 
 CaptureOf: TypeAlias = Callable[[int], str | None]
 """Returns the capture that holds the packet of a number; None if that is not known."""
-
-_MOST_BUCKETS: Final = 1 << 16
-"""How many counts of latencies are kept until they are emitted."""
 
 CAPTURE_FILE: Final = pa.field("capture_file", pa.string())
 """One more column of every table where rows are of many captures."""
@@ -217,12 +214,15 @@ class TableBatches:
         if choice.bodies:
             self._bodies = BodyTexts(names, show_secrets=choice.show_secrets)
         self._capture_of = capture_of
-        self._latencies: dict[LatencyBucket, int] = {}
         self._groups = groups
         more = [] if capture_of is None else [CAPTURE_FILE]
+        schemas = {table.name: extended(table, more) for table in choice.tables}
+        self._latencies = LatencyCounts(schemas.pop("latency_minutes"), emit, max_rows)
+        self._emit = emit
+        emits = {"exchanges": self._emit_exchanges}
         self._rows = {
-            table.name: RowBatches(table.name, extended(table, more), emit, max_rows, max_bytes)
-            for table in choice.tables
+            name: RowBatches(name, schema, emits.get(name, emit), max_rows, max_bytes)
+            for name, schema in schemas.items()
         }
 
     def add(self, item: Item) -> None:
@@ -251,7 +251,6 @@ class TableBatches:
         place = self._place(0 if frame is None else frame.first_packet)
         self._add_batches(facts, place)
         self._rows["exchanges"].add(row + place, size)
-        self._add_latency(facts, place)
 
     def gap(self, gap: Gap) -> None:
         """Add a gap."""
@@ -272,28 +271,20 @@ class TableBatches:
 
     def flush(self) -> None:
         """Emit the rows that have not filled a batch, and those of groups: the end has come."""
-        self._add_latency_rows()
         if self._groups is not None:
             add_group_rows(self._groups, self._rows, lambda _: ())
         for rows in self._rows.values():
             rows.flush()
+        self._latencies.flush()
+
+    def _emit_exchanges(self, name: str, batch: pa.RecordBatch) -> None:
+        """Emit exchanges, and count their latencies."""
+        self._latencies.add(batch)
+        self._emit(name, batch)
 
     def _place(self, packet: int) -> tuple[Any, ...]:
         """Return the cells that say where a row is from."""
         return () if self._capture_of is None else (self._capture_of(packet),)
-
-    def _add_latency(self, facts: ExchangeFacts, place: tuple[Any, ...]) -> None:
-        """Count the latency of an exchange."""
-        bucket = bucket_of(facts, place)
-        if bucket is not None:
-            self._latencies[bucket] = self._latencies.get(bucket, 0) + 1
-            if len(self._latencies) >= _MOST_BUCKETS:
-                self._add_latency_rows()
-
-    def _add_latency_rows(self) -> None:
-        for bucket, answers in self._latencies.items():
-            self._rows["latency_minutes"].add(latency_row(bucket, answers), 0)
-        self._latencies.clear()
 
     def _add_batches(self, facts: ExchangeFacts, place: tuple[Any, ...]) -> None:
         """Add the batches of an exchange and, if they are chosen, their records."""

@@ -29,13 +29,14 @@ from kdiag.errors import CaptureError
 from kdiag.exchange.line.quantities import parse_moment_ns
 from kdiag.pipeline.dataframes.plan import load_plan, plan_of
 from kdiag.pipeline.decode import FlowRules
-from kdiag.pipeline.input.source import FAILFAST, PERMISSIVE
+from kdiag.pipeline.input.split_packets import FAILFAST, PERMISSIVE
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.partitions import RUN
 from kdiag.pipeline.tasks import freeze_gc
 from kdiag.report.arrow import CAPTURE_FILE, extended
 from kdiag.report.tables.catalog import TABLES, TableChoice, time_column
-from kdiag.report.tables.latency_minutes import LATENCY_MINUTES, MINUTE_NS
+from kdiag.report.tables.latency_counts import MINUTE_NS
+from kdiag.report.tables.latency_minutes import LATENCY_MINUTES
 from kdiag.report.tables.tcp import TCP
 
 _BODIES: Final = frozenset({"request_body", "response_body"})

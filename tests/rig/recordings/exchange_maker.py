@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kdiag.exchange.model import Connection, Exchange, Protocol, Status
+from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.request_header import RequestHeader
 from kdiag.wire.api.response_header import ResponseHeader
 from kdiag.wire.catalog import API_BY_KEY
@@ -111,6 +112,15 @@ def make_exchange(
         "pairing": Status.OK,
     }
     return Exchange(**facts | changes)
+
+
+def make_heartbeat(latency_ns: int | None) -> Exchange:
+    """Return a heartbeat that took so long; None for one that was not answered."""
+    response = None if latency_ns is None else HeartbeatResponse()
+    exchange = make_exchange(HeartbeatRequest(), response, version=4)
+    if exchange.response is not None:
+        exchange.response.first_byte_ns = START_NS + (latency_ns or 0)
+    return exchange
 
 
 def make_batch(*values: bytes, **header: Any) -> bytes:
