@@ -11,9 +11,9 @@ from kdiag.clock import ALWAYS, TimeRange
 from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.input.captures import Wanted
-from kdiag.pipeline.input.source import PERMISSIVE
 from kdiag.pipeline.input.split import DEFAULT_SPLIT_BYTES, Split, Walk
 from kdiag.pipeline.input.split_index import CaptureUris, shared_index
+from kdiag.pipeline.input.split_packets import PERMISSIVE, Reading
 from kdiag.pipeline.output.run_log import staging_folder
 from kdiag.pipeline.rows.packets import HEADERS, PACKETS, POSITIONS
 from kdiag.pipeline.shared import Shared
@@ -87,6 +87,12 @@ class Job(NamedTuple):
         """Return the schema of packets on their way to a part."""
         positions = POSITIONS if self.is_indexed else ()
         return pa.schema([*PACKETS, *positions, *(HEADERS if self.choice.tcp else ())])
+
+    @property
+    def reading(self) -> Reading:
+        """Return how packets are read."""
+        columns = tuple(self.packet_schema.names)
+        return Reading(columns, self.times, self.mode, self.separates_networks)
 
     @property
     def staging(self) -> str:

@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 from kdiag.clock import SystemClock
 from kdiag.errors import CaptureError
 from kdiag.pipeline.input.captures import find_captures, find_new_captures, note_changes
-from kdiag.pipeline.input.source import FAILFAST
 from kdiag.pipeline.input.split import Split, Walk, in_order, note_overlap
+from kdiag.pipeline.input.split_packets import FAILFAST
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.read_captures import (
     ReadCaptures,

@@ -28,8 +28,8 @@ from kdiag.pipeline.decode import (
     resolve_unsure,
 )
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
-from kdiag.pipeline.input.source import ReadOptions, read_bundles
 from kdiag.pipeline.input.split import Split, Walk
+from kdiag.pipeline.input.split_packets import BundleWork, bundle_packets, split_groups
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import load_state, save_state
 from kdiag.pipeline.output.partitions import by_folder
@@ -97,11 +97,9 @@ def bundles_by_part(
     spark: SparkSession, job: Job, splits: Shared[list[Split]], partitioner: Partitioner
 ) -> DataFrame:
     """Return the packets of splits in bundles, those of a part together and in order."""
-    columns = tuple(job.packet_schema.names)
-    tasks = _READS_PER_CORE * cores_of(spark)
-    reading = ReadOptions(columns, job.times, job.mode, job.separates_networks, tasks)
-    shared = share(job.staging, partitioner, Partitioner)
-    bundles = read_bundles(spark, splits, reading, shared)
+    groups = [*split_groups(splits.value, job.times, _READS_PER_CORE * cores_of(spark))]
+    work = share(job.staging, BundleWork(groups, partitioner), BundleWork)
+    bundles = bundle_packets(spark, splits, job.reading, work)
     parts = bundles.repartitionById(partitioner.parts, "part")
     return parts.drop("part").sortWithinPartitions("packet")
 

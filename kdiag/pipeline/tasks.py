@@ -19,7 +19,7 @@ from kdiag.pipeline.output.staging import Staged
 
 RESULT_DDL: Final = "result binary"
 _RESULT: Final = pa.schema([("result", pa.binary())])
-_GC_THRESHOLD: Final = 20_000
+_GC_THRESHOLDS: Final = (100_000, 10, 100)
 
 Rows = Iterable[pa.RecordBatch]
 
@@ -75,6 +75,6 @@ def outcome_of(results: Iterable[bytes]) -> Outcome:
 
 def freeze_gc() -> None:
     """Exempt all objects so far from garbage collection, once in a process, and collect seldom."""
-    gc.set_threshold(_GC_THRESHOLD)
+    gc.set_threshold(*_GC_THRESHOLDS)
     if not gc.get_freeze_count():
         gc.freeze()

@@ -24,9 +24,9 @@ from kdiag.errors import CaptureError, ReportError
 from kdiag.pipeline.decode import FlowRules, RunPart, decode_rows
 from kdiag.pipeline.input.captures import find_captures
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
-from kdiag.pipeline.input.source import FAILFAST, CaptureSourceReader
 from kdiag.pipeline.input.split import Split, Walk, in_order, walk
 from kdiag.pipeline.input.split_index import CaptureUris
+from kdiag.pipeline.input.split_packets import FAILFAST, read_packets
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import read_whole, write_whole
 from kdiag.pipeline.output.partitions import RUN
@@ -267,16 +267,7 @@ def _stage_here(job: Job, walks: Sequence[Walk]) -> tuple[Job, Outcome]:
     secrets = tuple(each for found in walks for each in found.secrets)
     shared = share(job.staging, in_order(walks), list[Split])
     job = job.on(shared, secrets)
-    bounds = zip(("from", "to"), job.times, strict=True)
-    options = {
-        "splits": shared.uri,
-        "tasks": "1",
-        "mode": job.mode,
-        "networks": str(job.separates_networks),
-        **{name: str(time_ns) for name, time_ns in bounds if time_ns is not None},
-    }
-    reader = CaptureSourceReader(list(job.packet_schema.names), options)
-    packets = (rows for group in reader.partitions() for rows in reader.read(group))
+    packets = read_packets(shared.value, job.reading)
     writer = PartWriter(job, 0)
     recording = SegmentTimestamps(shared, job.times)
     decode_rows(packets, writer.write, RunPart(0, 1), recording, job.rules)

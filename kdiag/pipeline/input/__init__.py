@@ -4,7 +4,5 @@ Split              a part of a capture that can be read on its own      `split`
 SplitIndex         the splits of a run, found by packet and by time     `split_index`
 SegmentReader      the TCP segments of a split                          `segment_reader`
 SegmentTimestamps  numbers and times of segments, looked up later       `segment_timestamps`
-CaptureSource      the data source `kdiag`: segments as rows            `source`
-CaptureLog         the captures that a stream has read from a folder    `capture_log`
-FolderSource       the same as a source of Spark's streams              `folder_source`
+bundle_packets     tasks that read splits, and bundle their packets     `split_packets`
 """

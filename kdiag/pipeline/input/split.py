@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, Final, NamedTuple, cast
 
-import msgspec
 import numpy as np
 
 from kdiag.errors import CaptureError
@@ -241,16 +240,6 @@ def whole(uri: str) -> Split:
         CaptureError: if there is no such file.
     """
     return Split(uri, 0, state_of(uri).size, b"", 1, _NEVER_NS, -_NEVER_NS, _NEVER_NS)
-
-
-def splits_text(splits: Sequence[Split]) -> str:
-    """Return splits as text."""
-    return msgspec.json.encode(splits).decode()
-
-
-def read_splits(text: str) -> list[Split]:
-    """Return the splits in a text of `splits_text`."""
-    return msgspec.json.decode(text, type=list[Split])
 
 
 def read_positioned(

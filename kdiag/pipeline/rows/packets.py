@@ -54,13 +54,7 @@ POSITIONS: Final = pa.schema(
 HEADERS: Final = pa.schema([("identity", pa.int32()), ("options", pa.binary())])
 """More columns, for who follows TCP."""
 
-POSITIONS_DDL: Final = "file int, offset bigint, captured int"
 NO_FILE: Final = -1
-
-PACKETS_DDL: Final = (
-    "packet bigint, time_ns bigint, low binary, high binary, is_high boolean, sequence bigint, "
-    "acknowledgment bigint, flags smallint, window int, wire_bytes int, payload binary"
-)
 
 _PORT_BYTES: Final = 2
 

@@ -62,4 +62,4 @@ def test_what_is_there_is_passed_over_from_the_first_time_on() -> None:
         [sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=True
     )
 
-    assert told.stdout.split() == ["True", "True", "20000"]
+    assert told.stdout.split() == ["True", "True", "100000"]

@@ -8,7 +8,7 @@ from folders import CAPTURES
 from kdiag.clock import ALWAYS, TimeRange
 from kdiag.errors import CaptureError, ReportError
 from kdiag.pipeline.dataframes.plan import load_plan, plan_of
-from kdiag.pipeline.input.source import FAILFAST
+from kdiag.pipeline.input.split_packets import FAILFAST
 from kdiag.pipeline.job import Job
 from kdiag.report.tables.catalog import TableChoice
 from spark_runs.pipeline_parts import CHOICE, TABLE_NAMES, Tables, comparable, in_one_process

@@ -12,8 +12,6 @@ from kdiag.pipeline.input.split import (
     in_order,
     note_overlap,
     read_positioned,
-    read_splits,
-    splits_text,
     walk,
     whole,
 )
@@ -135,13 +133,6 @@ def test_a_range_of_times_tells_which_splits_are_needed() -> None:
     wanted = [(None, None), (20, None), (None, 11), (0, 100)]
     assert all(split.overlaps(*each) for each in wanted)
     assert not any(split.overlaps(*each) for each in [(21, None), (None, 10)])
-
-
-def test_splits_survive_as_text() -> None:
-    """They are sent to whoever reads."""
-    splits = walk(str(CAPTURES / "acks.pcap"), 4096).splits
-
-    assert read_splits(splits_text(splits)) == splits
 
 
 def test_what_is_no_capture_is_refused(tmp_path: Path) -> None:

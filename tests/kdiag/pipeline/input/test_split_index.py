@@ -10,13 +10,12 @@ import pytest
 from pyspark import cloudpickle
 
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
-from kdiag.pipeline.input.source import CaptureSourceReader, split_groups
 from kdiag.pipeline.input.split import Split, Walk, in_order
 from kdiag.pipeline.input.split_index import CaptureUris, SplitIndex, shared_index
+from kdiag.pipeline.input.split_packets import BundleWork, bundle_groups, split_groups
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.staging import Staged, StagedPiece
-from kdiag.pipeline.rows.bundles import BUNDLES
-from kdiag.pipeline.rows.partitioner import Partitioner, Weights, partition_by_weight
+from kdiag.pipeline.rows.partitioner import Weights, partition_by_weight
 from kdiag.pipeline.shared import Shared, share
 from kdiag.pipeline.stages import Chunks, decode_part, tabulate_chunk
 
@@ -74,7 +73,7 @@ def test_planning_grows_with_the_splits(split_bytes: int) -> None:
 
 def plan(splits: list[Split]) -> int:
     """Divide splits into tasks, as the driver does; return how many bytes go to them."""
-    return sum(len(pickle.dumps(group)) for group in split_groups(splits))
+    return sum(len(pickle.dumps(group)) for group in split_groups(splits, tasks=len(splits)))
 
 
 def test_putting_files_in_order_grows_with_them() -> None:
@@ -128,20 +127,15 @@ def test_what_a_task_is_sent_does_not_grow_at_all(tmp_path: Path) -> None:
         shared = share(folder, splits, list[Split])
         job = Job(uris, folder, topic_names=(("id", "name"),)).on(shared)
         partitioner = partition_by_weight(count // 2, [Weights({}, 1)])
-        options = {
-            "splits": shared.uri,
-            "partitioner": share(folder, partitioner, Partitioner).uri,
-        }
-        reader = CaptureSourceReader(BUNDLES.names, options)
-        groups = reader.partitions()
+        groups = [*split_groups(splits, tasks=count)]
+        bundling = share(folder, BundleWork(groups, partitioner), BundleWork)
         staged = [Staged("frames", part, f"{folder}/{part}", 1, 1, 1) for part in range(count // 2)]
         names = {f"id-{number}": b"n" for number in range(count)}
         work = Chunks([StagedPiece(each, 0, 1) for each in staged], names, {})
         functions = (
-            reader.read,
+            partial(bundle_groups, shared, job.reading, bundling),
             partial(decode_part, job, shared, count // 2),
             partial(tabulate_chunk, job, share(folder, work, Chunks), 2),
-            groups[len(groups) // 2],
         )
         sizes.append([sent(each) for each in functions])
 

@@ -1,87 +1,127 @@
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
-from pyspark.errors import PySparkException
 
 from folders import CAPTURES
 from kdiag.clock import TimeRange
 from kdiag.errors import CaptureError
-from kdiag.pipeline.input.source import (
+from kdiag.pipeline.input.split import Split, in_order, walk
+from kdiag.pipeline.input.split_packets import (
     FAILFAST,
-    CaptureSource,
-    CaptureSourceReader,
-    ReadOptions,
+    BundleWork,
+    Reading,
+    bundle_groups,
+    bundle_packets,
     read_packets,
+    split_groups,
 )
-from kdiag.pipeline.input.split import in_order, splits_text, walk
-from kdiag.pipeline.rows.packets import PACKETS
+from kdiag.pipeline.rows.packets import NO_FILE, PACKETS, POSITIONS
+from kdiag.pipeline.rows.partitioner import partition_evenly
+from kdiag.pipeline.shared import Shared, share
 from spark_runs.pipeline_parts import read_packets as read_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FILES = [CAPTURES / name for name in ("acks.pcap", "transaction.pcap")]
+PARTS = 3
 
 
-def reader(columns: list[str], **options: str) -> CaptureSourceReader:
-    """Return a reader of some columns."""
-    return CaptureSourceReader(columns, options)
+def splits_of(split_bytes: int = 16 << 10) -> list[Split]:
+    """Return the splits of all files."""
+    return in_order([walk(str(file), split_bytes) for file in FILES])
 
 
-def test_a_reader_yields_the_columns_that_it_is_asked_for() -> None:
-    """Without splits, a partition is a file."""
-    source = CaptureSource({"path": str(FILES[0])})
-    assert source.schema().split(", ")[0] == "packet bigint"
-    found = reader(["packet", "flags"], path=str(FILES[0]))
-    (partition,) = found.partitions()
-    batches = list(found.read(partition))
+def shared(folder: Path, splits: list[Split]) -> tuple[Shared[list[Split]], Shared[BundleWork]]:
+    """Return splits, and the work of eight tasks on them, as tasks get them."""
+    work = BundleWork([*split_groups(splits, tasks=8)], partition_evenly(PARTS))
+    return share(str(folder), splits, list[Split]), share(str(folder), work, BundleWork)
 
-    assert {tuple(batch.schema.names) for batch in batches} == {("packet", "flags")}
-    assert batches[0]["packet"].to_pylist()[:3] == [1, 2, 3]
+
+def rows_of(batches: list[pa.RecordBatch]) -> list[dict[str, Any]]:
+    """Return the rows in some batches."""
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def test_the_wanted_columns_of_all_packets_are_read() -> None:
+    """Those of several files, numbered through; a payload of a plain file may stay there."""
+    splits = splits_of()
+    positions = (*PACKETS.names, *POSITIONS.names)
+    rows = rows_of([*read_packets(splits, Reading(positions))])
+
+    assert rows_of([*read_packets(splits, Reading(("packet", "flags")))]) == [
+        {"packet": row["packet"], "flags": row["flags"]} for row in rows
+    ]
+    assert [row["packet"] for row in rows][:3] == [1, 2, 3]
+    assert {row["file"] for row in rows} - {NO_FILE} == {0, 1}
 
 
 def test_splits_outside_of_the_wanted_times_are_not_read() -> None:
-    """They are no partitions at all."""
-    splits = in_order([walk(str(file), 4096) for file in FILES])
-    found = reader(["packet"], splits=splits_text(splits), **{"from": str(splits[-1].first_ns)})
+    """They are in no group; those that are, are in one group each."""
+    splits = splits_of(4096)
+    times = TimeRange(splits[-1].first_ns, None)
+    groups = [*split_groups(splits, times, tasks=8)]
+    numbers = [number for group in groups for number in group.numbers]
 
-    assert 0 < len(found.partitions()) < len(splits)
+    assert numbers == [at for at, split in enumerate(splits) if split.overlaps(*times)]
+    assert 0 < len(numbers) < len(splits)
+    packets = rows_of([*read_packets(splits, Reading(("time_ns",), times))])
+    assert packets == [
+        {"time_ns": row["time_ns"]}
+        for row in rows_of([*read_packets(splits, Reading())])
+        if row["time_ns"] >= splits[-1].first_ns
+    ]
 
 
-def test_what_is_wrong_with_the_options_is_said() -> None:
-    """A column, a mode, a file."""
-    with pytest.raises(ValueError, match="no such column: nothing"):
-        reader(["nothing"])
-    with pytest.raises(ValueError, match="mode is permissive or failfast"):
-        reader(["packet"], mode="other")
-    with pytest.raises(CaptureError, match="cannot be opened"):
-        reader(["packet"], path='["/nowhere"]').partitions()
+def test_a_task_bundles_the_packets_of_its_groups(tmp_path: Path) -> None:
+    """All of them, for the parts that their connections are in."""
+    splits, work = shared(tmp_path, splits_of())
+    tasks = range(len(work.value.groups))
+    bundles = [
+        row
+        for number in tasks
+        for row in rows_of(
+            [*bundle_groups(splits, Reading(), work, [pa.record_batch({"id": [number]})])]
+        )
+    ]
+    packets = [
+        packet
+        for bundle in bundles
+        for packet in pa.ipc.read_record_batch(bundle["rows"], PACKETS)["packet"].to_pylist()
+    ]
+
+    assert len(tasks) > 1
+    assert {bundle["part"] for bundle in bundles} == set(range(PARTS))
+    assert sorted(packets) == [
+        row["packet"] for row in rows_of([*read_packets(splits.value, Reading(("packet",)))])
+    ]
 
 
 def test_damage_ends_a_file_or_fails_the_job(tmp_path: Path) -> None:
     """As the mode says."""
     file = tmp_path / "cut.pcap"
     file.write_bytes(FILES[0].read_bytes()[:-10])
-    permissive = reader(["packet"], path=str(file))
-    (partition,) = permissive.partitions()
-    assert sum(batch.num_rows for batch in permissive.read(partition)) > 0
+    splits = walk(str(file), 1 << 20).splits
+
+    assert rows_of([*read_packets(splits, Reading())])
     with pytest.raises(CaptureError, match="ends within a packet"):
-        list(reader(["packet"], path=str(file), mode=FAILFAST).read(partition))
+        list(read_packets(splits, Reading(mode=FAILFAST)))
 
 
 @pytest.mark.real
-def test_spark_reads_what_is_read_here(spark: "SparkSession") -> None:
-    """All columns of all splits, or some of some times; a column that is not there fails."""
-    splits = in_order([walk(str(file), 16 << 10) for file in FILES])
-    here = read_here(splits, list(map(str, FILES)))
-    rows = [row for batch in here for row in batch.select(PACKETS.names).to_pylist()]
-    found = read_packets(spark, splits).orderBy("packet").collect()
-    assert [row.asDict() for row in found] == rows
-    assert list(found[0].asDict()) == PACKETS.names
-    times = TimeRange(rows[5]["time_ns"], rows[-5]["time_ns"])
-    some = read_packets(spark, splits, ReadOptions(("packet",), times)).collect()
-    wanted = [row["packet"] for row in rows if times[0] <= row["time_ns"] < times[1]]
-    assert sorted(row["packet"] for row in some) == wanted
-    with pytest.raises(PySparkException, match="no such column"):
-        spark.read.format("kdiag_packets").schema("other long").load(str(FILES[0])).collect()
+def test_spark_reads_what_is_read_here(spark: "SparkSession", tmp_path: Path) -> None:
+    """All packets of all splits, though tasks read them wherever they run."""
+    splits, work = shared(tmp_path, splits_of())
+    found = bundle_packets(spark, splits, Reading(), work).collect()
+    rows = [
+        packet
+        for bundle in found
+        for packet in pa.ipc.read_record_batch(pa.py_buffer(bundle["rows"]), PACKETS).to_pylist()
+    ]
+    here = rows_of(
+        [each.select(PACKETS.names) for each in read_here(splits.value, list(map(str, FILES)))]
+    )
+
+    assert sorted(rows, key=lambda row: row["packet"]) == here
