@@ -23,7 +23,11 @@ JARS: Final = "KDIAG_LAKE_JARS"
 """The variable with jars, separated by commas, where Maven's names reach none."""
 
 LAKES: Final = {
-    "delta": ("4.2", "io.delta:delta-spark_2.13:4.4.0", []),
+    "delta": (
+        "4.2",
+        "io.delta:delta-spark_2.13:4.4.0",
+        ["spark.databricks.delta.snapshotPartitions=2"],  # 50 by default, for large tables
+    ),
     "iceberg": (
         "4.1",
         "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",
