@@ -50,7 +50,7 @@ SPARKS_FILES = [
     for name in (
         *("pipeline/dataframes/test_plan", "pipeline/dataframes/test_source"),
         *("pipeline/input/test_captures", "pipeline/streams/test_folder_source"),
-        *("pipeline/input/test_source", "pipeline/input/test_split_index"),
+        *("pipeline/input/test_split_index", "pipeline/input/test_split_packets"),
         *(
             "pipeline/output/test_lake_tables",
             "pipeline/output/test_views",

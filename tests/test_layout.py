@@ -1,6 +1,7 @@
 """The shape of the repository itself."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -230,3 +231,21 @@ def test_what_a_table_needs_reads_no_records() -> None:
     loaded = loaded_by("errcode", "3")
     assert "kdiag_cli.output.table.printer" in loaded
     assert {"cramjam", "lz4", "zstandard", "kdiag.wire.records.batch"} & loaded == set()
+
+
+def test_where_spark_is_missing_its_tests_are_left_out() -> None:
+    """Without the extra `dev`, as after the README's commands."""
+    program = (
+        "import sys, pytest; sys.modules['pyspark'] = None;"
+        "sys.exit(pytest.main(['--collect-only', '-qq', 'tests/kdiag/pipeline']))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "CI"}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stdout
