@@ -536,10 +536,10 @@ class ClassicGroup:
         """
         settled = []
         for cause in rebalance.causes:
-            others = [each.at_ns for each in rebalance.causes if each is not cause]
-            is_first = self._is_compared and cause.at_ns < min(others, default=cause.at_ns + 1)
-            if cause.note == _UNASKED and not is_first:
-                continue
+            if cause.note == _UNASKED:
+                others = (each for each in rebalance.causes if each is not cause)
+                if not self._is_compared or any(each.at_ns <= cause.at_ns for each in others):
+                    continue
             is_open = any(each in self._unanswered for each in cause.evidence)
             note = "the answer to its JoinGroup was not seen"
             settled.append(less_sure(cause, note) if is_open else cause)

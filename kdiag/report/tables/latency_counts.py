@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import compute
 
-from kdiag.clock import NS_PER_S, NS_PER_US
+from kdiag.clock import NS_PER_S
 from kdiag.report.tables.latency_minutes import LATENCY_MINUTES, LatencyColumns, latency_cells
 
 MINUTE_NS: Final = 60 * NS_PER_S
@@ -97,7 +97,6 @@ class LatencyCounts:
     def _columns(self, sums: pa.Table) -> list[pa.ChunkedArray]:
         time_ns, from_ns = (sums.column(name).to_numpy() for name in ("time_ns", "from_ns"))
         columns = LatencyColumns(
-            time_us=time_ns // NS_PER_US,
             time_ns=time_ns,
             **{name: sums.column(name) for name in _OF_EXCHANGES},
             from_ns=from_ns,

@@ -15,6 +15,7 @@ Source: the layout of HdrHistogram's counts with 128 sub-buckets.
 
 from typing import Any, Final, NamedTuple
 
+from kdiag.clock import NS_PER_US
 from kdiag.report.tables.column import BIGINT, INT, STRING, TIMESTAMP, Column, Table, cells_of
 
 
@@ -22,14 +23,13 @@ class LatencyColumns(NamedTuple):
     """The columns of many rows, as arrays of Arrow or numpy.
 
     Attributes:
-        time_us, time_ns: the minutes in which the exchanges began, since 1970.
+        time_ns: the minutes in which the exchanges began, since 1970.
         broker, client_host, client_id, api_key, api: of their exchanges.
         from_ns: the least latency of each bucket.
         below_ns: where it ends.
         answers: how many are in it.
     """
 
-    time_us: Any
     time_ns: Any
     broker: Any
     client_host: Any
@@ -43,7 +43,10 @@ class LatencyColumns(NamedTuple):
 
 _COLUMNS: Final[tuple[Column[LatencyColumns], ...]] = (
     Column(
-        "time", TIMESTAMP, "The minute in which the exchanges began, UTC.", lambda of: of.time_us
+        "time",
+        TIMESTAMP,
+        "The minute in which the exchanges began, UTC.",
+        lambda of: of.time_ns // NS_PER_US,
     ),
     Column("time_ns", BIGINT, "The same since 1970.", lambda of: of.time_ns, "ns"),
     Column("broker", STRING, "Address and port of the end that answers.", lambda of: of.broker),
