@@ -11,6 +11,7 @@ capture's bytes does not keep the other tasks waiting for long.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -87,16 +88,15 @@ def run(spark: SparkSession, job: Job, say: Say = lambda _: None) -> LoggedRun:
     say("reading frames")
     names = all_names(spark, job, outcome)
     outcome.add(tabulate_frames(spark, job, outcome, names))
-    say("following groups")
-    outcome.add(tabulate_told_groups(spark, job, outcome, names))
     outcome.add(tabulate_captures(job, walks))
-    say("writing the tables")
+    say("following groups and writing the tables")
+    groups = partial(tabulate_told_groups, spark, job, outcome, names)
 
     def describe() -> LoggedRun:
         say("putting the tables into place")
         return job.entry(walks, [*warnings, *note_changes(walks), *outcome.faults])
 
-    entry = writer.write(job, outcome, describe)
+    entry = writer.write(job, outcome, describe, groups)
     remove_folder(job.staging)
     return entry
 

@@ -67,6 +67,11 @@ FORMAT_SETTINGS: Final = {
 
 _CATALOGS: Final = "spark.sql.catalog."
 _DAEMON: Final = "spark.python.daemon.module"
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_QUICK_COMPILER: Final = "-XX:TieredStopAtLevel=1"
+"""Here Python does the work: Java's better compiler takes longer than its code saves in a run of
+under some GB."""
+
 _UNIX_SOCKETS: Final = "spark.python.unix.domain.socket.enabled"
 _UNIX_SOCKET_FOLDER: Final = "spark.python.unix.domain.socket.dir"
 _MOST_SOCKET_FOLDER_BYTES: Final = 60
@@ -172,7 +177,8 @@ def new_settings(
     """
     settings = {**_NEW_SESSION, **FORMAT_SETTINGS.get(table_format, {})}
     if is_local(master):
-        settings |= {_DAEMON: worker_daemon.__name__, **_unix_sockets(tempfile.gettempdir())}
+        settings |= {_DAEMON: worker_daemon.__name__, _JAVA_OPTIONS: _QUICK_COMPILER}
+        settings |= _unix_sockets(tempfile.gettempdir())
     return {key: value for key, value in settings.items() if key not in elsewhere}
 
 

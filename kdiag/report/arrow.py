@@ -154,10 +154,11 @@ def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
     Lists take long to convert, and many rows share one.
     """
     if pa.types.is_nested(type_):
-        distinct = {id(each): each for each in values}
+        keys = [*map(id, values)]
+        distinct = dict(zip(keys, values, strict=True))
         if len(distinct) < len(values):
-            places = {key: place for place, key in enumerate(distinct)}
-            indices = [places[id(each)] for each in values]
+            places = dict(zip(distinct, range(len(distinct)), strict=True))
+            indices = [*map(places.__getitem__, keys)]
             return _array([*distinct.values()], type_).take(pa.array(indices, pa.int32()))
     try:
         return pa.array(values, type_)

@@ -9,11 +9,13 @@ files, table by table in a lake.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
+from pyspark import inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession
 
 from kdiag.pipeline.job import Job
@@ -40,8 +42,15 @@ _WRITES_PER_CORE: Final = 4
 _BATCH_ROWS: Final = 10_000
 
 Say = Callable[[str], object]
+Stage = Callable[[], Outcome]
+"""Stages rows."""
+
 _RunPlan = tuple[str, FilePlan]
 """A file to write, behind what its rows have in the column `run`."""
+
+
+def _stage_nothing() -> Outcome:
+    return Outcome([], [], [])
 
 
 class GroupRows(NamedTuple):
@@ -92,13 +101,20 @@ class TableWriter(ABC):
         self._out = out
 
     @abstractmethod
-    def write(self, job: Job, outcome: Outcome, entry: Callable[[], LoggedRun]) -> LoggedRun:
+    def write(
+        self,
+        job: Job,
+        outcome: Outcome,
+        entry: Callable[[], LoggedRun],
+        stage_last: Stage = _stage_nothing,
+    ) -> LoggedRun:
         """Replace the rows of a run by those that it has staged, and enter it.
 
         Args:
             job: of the run.
-            outcome: what was staged.
+            outcome: what was staged; gets what is staged last.
             entry: returns the run's entry but for rows and files, once these are written.
+            stage_last: stages more rows, in few tasks: others may be written meanwhile.
 
         Returns:
             The entry as it is in the log.
@@ -151,9 +167,20 @@ def open_writer(
 class FileWriter(TableWriter):
     """Writes Parquet files, which the log names."""
 
-    def write(self, job: Job, outcome: Outcome, entry: Callable[[], LoggedRun]) -> LoggedRun:
+    def write(
+        self,
+        job: Job,
+        outcome: Outcome,
+        entry: Callable[[], LoggedRun],
+        stage_last: Stage = _stage_nothing,
+    ) -> LoggedRun:
         """See `TableWriter`."""
-        written = self._written(job, outcome.staged)
+        with ThreadPoolExecutor(1) as beside:
+            staging = beside.submit(inheritable_thread_target(self._spark)(stage_last))
+            written = self._written(job, outcome.staged)
+            last = staging.result()
+        written += self._written(job, last.staged)
+        outcome.add(last)
         return commit(self._out, self._log, entry(), written)
 
     def replace_groups(self, job: Job, groups: GroupRows, entry: LoggedRun) -> list[Written]:
@@ -198,8 +225,15 @@ class LakeWriter(TableWriter):
         super().__init__(spark, log, out)
         self._lake = lake
 
-    def write(self, job: Job, outcome: Outcome, entry: Callable[[], LoggedRun]) -> LoggedRun:
+    def write(
+        self,
+        job: Job,
+        outcome: Outcome,
+        entry: Callable[[], LoggedRun],
+        stage_last: Stage = _stage_nothing,
+    ) -> LoggedRun:
         """See `TableWriter`."""
+        outcome.add(stage_last())
         rows = self._rows(job, {job.run: outcome.staged})
         run = entry()
         self._refuse(run)

@@ -94,6 +94,14 @@ def test_unix_sockets_are_for_this_machine_alone(master: str | None) -> None:
     assert any("socket" in key for key in new_settings("local[*]", {}))
 
 
+def test_java_compiles_quickly_on_this_machine_alone() -> None:
+    """What the driver of a cluster does there is not ours to say, nor what others have set."""
+    key = "spark.driver.extraJavaOptions"
+    assert new_settings("local[2]", {})[key] == "-XX:TieredStopAtLevel=1"
+    assert key not in new_settings("local[2]", {key: "-Xmx2g"})
+    assert key not in new_settings("spark://host:7077", {})
+
+
 def test_a_socket_lies_where_its_path_is_short_enough(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
