@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -37,6 +38,7 @@ _NO_CONNECT: Final = (
     "start the session without SPARK_REMOTE, or run kdiag with --master"
 )
 _MANY_EXECUTORS: Final = 64
+_FIRST_WITH_STREAMS: Final = (4, 2)
 _LIBRARIES: Final = ("pyspark", "pyarrow", "pandas", "duckdb", "sqlglot")
 RUN_SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
@@ -99,6 +101,23 @@ def require() -> None:
     lack = missing()
     if lack:
         raise ReportError("Spark", lack)
+
+
+def require_streams() -> None:
+    """Check that this machine can run a stream.
+
+    Raises:
+        ReportError: as `require` does, or if PySpark is too old.
+    """
+    require()
+    try:
+        release = version("pyspark")
+    except PackageNotFoundError:  # as in a distribution of Spark, which has no such record
+        return
+    if tuple(map(int, release.split(".")[:2])) < _FIRST_WITH_STREAMS:
+        first = ".".join(map(str, _FIRST_WITH_STREAMS))
+        lack = f"a stream needs PySpark {first} or newer, and this is {release}"
+        raise ReportError("Spark", f"{lack}: {install_command('spark')}")
 
 
 def open_session(

@@ -11,7 +11,7 @@ from lab_ends.rounds.round_writer import AckedBatch
 from tiers.sampling import IS_EXHAUSTIVE, SEED
 
 pytestmark = pytest.mark.real
-ROUNDS = 1_000 if IS_EXHAUSTIVE else 50
+ROUNDS = 1_000 if IS_EXHAUSTIVE else 24
 
 
 def test_nothing_acknowledged_is_lost_whatever_goes_wrong(tmp_path: Path) -> None:

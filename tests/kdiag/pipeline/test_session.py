@@ -13,6 +13,7 @@ from kdiag.pipeline.session import (
     missing,
     new_settings,
     open_session,
+    require_streams,
 )
 from recordings.capture_tables import tables_of
 from tiers.cases import for_each
@@ -56,6 +57,15 @@ def test_without_pyspark_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("kdiag.pipeline.session._LIBRARIES", ("pyspark_that_is_not_there",))
 
     assert missing() == f"this needs pyspark_that_is_not_there: {install_command('spark')}"
+
+
+@pytest.mark.usefixtures("spark_is_here")
+def test_a_stream_says_which_spark_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it fails at what that one lacks."""
+    monkeypatch.setattr("kdiag.pipeline.session.version", lambda _: "4.1.1")
+
+    with pytest.raises(ReportError, match=r"needs PySpark 4\.2 or newer, and this is 4\.1\.1: pip"):
+        require_streams()
 
 
 def test_work_is_prepared_for_the_cores_that_there_are() -> None:

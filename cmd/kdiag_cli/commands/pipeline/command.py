@@ -6,6 +6,7 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from kdiag.clock import TimeRange
+from kdiag.pipeline.session import require_streams
 from kdiag.report.sql_report import Query
 from kdiag_cli.commands.pipeline.options import (
     PipelineRunOptions,
@@ -376,7 +377,7 @@ def stream(  # noqa: PLR0913 - as above
         store=table_store(form.value, catalog, is_hourly=hourly),
     )
     spark = SparkOptions(master, read_conf(conf or [], packages, jars), form.value)
-    require_spark()
+    require_spark(require_streams)
     from kdiag_cli.commands.pipeline.stream import follow  # noqa: PLC0415 - pyspark is an extra
 
     raise typer.Exit(follow(options, spark))

@@ -1,7 +1,7 @@
 """The options of `kdiag pipeline`, validated: of its runs, its streams, and of Spark."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -177,10 +177,10 @@ def catalog_name(name: str) -> str:
     return name
 
 
-def require_spark() -> None:
+def require_spark(check: Callable[[], None] = require) -> None:
     """End the program with what is missing, and how to get it, if Spark cannot run here."""
     try:
-        require()
+        check()
     except ReportError as error:
         say(str(error))
         raise typer.Exit(ExitCode.USAGE) from None
