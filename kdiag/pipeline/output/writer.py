@@ -45,12 +45,11 @@ Say = Callable[[str], object]
 Stage = Callable[[], Outcome]
 """Stages rows."""
 
+Entry = Callable[[], LoggedRun]
+"""Returns the entry of a run."""
+
 _RunPlan = tuple[str, FilePlan]
 """A file to write, behind what its rows have in the column `run`."""
-
-
-def _stage_nothing() -> Outcome:
-    return Outcome([], [], [])
 
 
 class GroupRows(NamedTuple):
@@ -102,11 +101,7 @@ class TableWriter(ABC):
 
     @abstractmethod
     def write(
-        self,
-        job: Job,
-        outcome: Outcome,
-        entry: Callable[[], LoggedRun],
-        stage_last: Stage = _stage_nothing,
+        self, job: Job, outcome: Outcome, entry: Entry, stage_last: Stage | None = None
     ) -> LoggedRun:
         """Replace the rows of a run by those that it has staged, and enter it.
 
@@ -114,7 +109,8 @@ class TableWriter(ABC):
             job: of the run.
             outcome: what was staged; gets what is staged last.
             entry: returns the run's entry but for rows and files, once these are written.
-            stage_last: stages more rows, in few tasks: others may be written meanwhile.
+            stage_last: stages more rows, in few tasks, while others may be written; None if there
+                are no more.
 
         Returns:
             The entry as it is in the log.
@@ -168,19 +164,18 @@ class FileWriter(TableWriter):
     """Writes Parquet files, which the log names."""
 
     def write(
-        self,
-        job: Job,
-        outcome: Outcome,
-        entry: Callable[[], LoggedRun],
-        stage_last: Stage = _stage_nothing,
+        self, job: Job, outcome: Outcome, entry: Entry, stage_last: Stage | None = None
     ) -> LoggedRun:
         """See `TableWriter`."""
-        with ThreadPoolExecutor(1) as beside:
-            staging = beside.submit(inheritable_thread_target(self._spark)(stage_last))
+        if stage_last is None:
             written = self._written(job, outcome.staged)
-            last = staging.result()
-        written += self._written(job, last.staged)
-        outcome.add(last)
+        else:
+            with ThreadPoolExecutor(1) as beside:
+                staging = beside.submit(inheritable_thread_target(self._spark)(stage_last))
+                written = self._written(job, outcome.staged)
+                last = staging.result()
+            written += self._written(job, last.staged)
+            outcome.add(last)
         return commit(self._out, self._log, entry(), written)
 
     def replace_groups(self, job: Job, groups: GroupRows, entry: LoggedRun) -> list[Written]:
@@ -226,14 +221,11 @@ class LakeWriter(TableWriter):
         self._lake = lake
 
     def write(
-        self,
-        job: Job,
-        outcome: Outcome,
-        entry: Callable[[], LoggedRun],
-        stage_last: Stage = _stage_nothing,
+        self, job: Job, outcome: Outcome, entry: Entry, stage_last: Stage | None = None
     ) -> LoggedRun:
         """See `TableWriter`."""
-        outcome.add(stage_last())
+        if stage_last is not None:
+            outcome.add(stage_last())
         rows = self._rows(job, {job.run: outcome.staged})
         run = entry()
         self._refuse(run)
