@@ -4,12 +4,14 @@ A record is a header of five bytes (content type, version, length) and a payload
 a stream is found by the length of the one before it. When bytes are missing, either the record
 that lost them had shown its header, so that its end is known by arithmetic; or the next record is
 searched for by content: a plausible header whose length leads to another one, or to the end of the
-bytes at hand. Random bytes, which ciphertext is, look like a header once in 60 million places.
+bytes at hand. Random bytes, which ciphertext is, look like a header once in 2.4 million places: one
+whose end is still to come does not keep the search from a later one that is confirmed already.
 
 Source: RFC 8446, section 5.1; RFC 5246, section 6.2.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 CHANGE_CIPHER_SPEC: Final = 20
@@ -21,6 +23,7 @@ HEADER_BYTES: Final = 5
 MAX_PAYLOAD_BYTES: Final = (1 << 14) + 2048
 _HEADER_START: Final = re.compile(rb"[\x14-\x18]\x03[\x00-\x04]")
 _HEADER_START_BYTES: Final = 3
+_MOST_UNDECIDED: Final = 16
 
 
 class TlsRecord(NamedTuple):
@@ -64,6 +67,8 @@ class RecordReader:
         self._offset = 0  # of the buffer's first byte
         self._rest_bytes = 0  # still to come of a record that lost bytes
         self._searched_from: int | None = None
+        self._searched_to = 0
+        self._undecided: list[int] = []  # offsets of headers that only more bytes can confirm
         self._skipped_bytes = 0
 
     def feed(self, data: bytes) -> list[TlsRecord]:
@@ -101,6 +106,7 @@ class RecordReader:
             lost = self._record(b"", is_whole=False)
             lost_end = lost.end
         self._drop(len(self._buffer))
+        self._undecided.clear()
         self._offset += missing_bytes
         if (lost or self._rest_bytes) and self._offset <= lost_end:
             self._rest_bytes = lost_end - self._offset
@@ -128,20 +134,34 @@ class RecordReader:
 
     def _search(self, searched_from: int) -> bool:
         """Drop bytes up to the next header that is confirmed; return whether there is one."""
-        position = 0
-        while match := _HEADER_START.search(self._buffer, position):
-            position = match.start()
+        undecided = []
+        for position in self._likely_headers():
             is_confirmed = self._is_confirmed(position)
-            if is_confirmed is not False:
+            if is_confirmed:
                 self._drop(position)
-                if is_confirmed:
-                    self._skipped_bytes = self._offset - searched_from
-                    self._searched_from = None
-                    self.is_tls = True
-                return bool(is_confirmed)
-            position += 1
-        self._drop(max(len(self._buffer) - _HEADER_START_BYTES + 1, 0))
+                self._undecided.clear()
+                self._skipped_bytes = self._offset - searched_from
+                self._searched_from = None
+                self.is_tls = True
+                return True
+            if is_confirmed is None:
+                undecided.append(self._offset + position)
+                if len(undecided) == _MOST_UNDECIDED:
+                    break
+        self._undecided = undecided
+        self._drop(min([*undecided, self._searched_to]) - self._offset)
         return False
+
+    def _likely_headers(self) -> Iterator[int]:
+        """Yield positions of bytes that look like a header's: the undecided ones, then new ones."""
+        yield from [offset - self._offset for offset in self._undecided]
+        position = max(self._searched_to - self._offset, 0)
+        while match := _HEADER_START.search(self._buffer, position):
+            position = match.start() + 1
+            self._searched_to = self._offset + position
+            yield match.start()
+        position = max(position, len(self._buffer) - _HEADER_START_BYTES + 1)
+        self._searched_to = self._offset + position
 
     def _is_confirmed(self, position: int) -> bool | None:
         """Return whether a header there leads on to another one; None if that takes more bytes."""

@@ -182,6 +182,35 @@ def test_a_false_header_in_ciphertext_is_not_followed() -> None:
     assert offsets(records) == [(180, 225), (225, 280)]
 
 
+@for_each("false_headers", [1, 5, 15])
+def test_a_false_header_whose_end_never_comes_costs_no_record(false_headers: int) -> None:
+    """Records behind it that confirm each other are taken at once, not when its end has come."""
+    false = bytes([23, 3, 3]) + (16_000).to_bytes(2)
+    reader = RecordReader()
+
+    reader.feed(sealed(10))
+    reader.gap(missing_bytes=100)
+    before = reader.feed(NOISE[:30] + false * false_headers + NOISE[:30])
+    records = reader.feed(sealed(40)) + reader.feed(sealed(50))
+
+    start = 115 + 60 + 5 * false_headers
+    assert before == []
+    assert offsets(records) == [(start, start + 45), (start + 45, start + 100)]
+    assert records[0].skipped_bytes == start - 15
+
+
+def test_few_headers_at_a_time_wait_for_their_end() -> None:
+    """Of bytes made to look like headers everywhere, few are looked at with each that comes."""
+    hostile = (bytes([23, 3, 3]) + (18_000).to_bytes(2)) * 3000
+    reader = RecordReader()
+    reader.gap(missing_bytes=0)
+
+    records = [record for byte in hostile for record in reader.feed(bytes([byte]))]
+
+    assert offsets(records) == []
+    assert len(reader._undecided) <= 16
+
+
 @given(
     st.lists(
         st.one_of(st.binary(max_size=60), st.integers(0, 300).map(sealed), st.integers(0, 500)),
