@@ -27,6 +27,7 @@ from kdiag.probe.latency.messages import commit_request, error_in
 from kdiag.probe.latency.plan import LatencyTarget
 from kdiag.probe.latency.record_timings import RecordStart
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
+from kdiag.probe.latency.schedule import drain
 from kdiag.probe.topic import CLEANUP_NS
 from kdiag.wire.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
@@ -35,6 +36,7 @@ from kdiag.wire.error_code import error_name
 
 _PATIENCE_NS: Final = 10 * NS_PER_S
 _RETRY_NS: Final = 100 * NS_PER_MS
+_LAST_ANSWER_NS: Final = NS_PER_S
 _AGAIN: Final = frozenset(("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"))
 _GONE: Final = frozenset(("NONE", "GROUP_ID_NOT_FOUND"))
 
@@ -158,6 +160,17 @@ class Committing:
         """Record the arrival of the last record before an offset."""
         pending.arrival = start, split
         self._maybe_add(pending)
+
+    def end(self) -> None:
+        """Wait for the last answer: a commit that arrives after the group is gone founds it anew.
+
+        The consumer must have ended; a second is enough for a broker that answers at all.
+        """
+        self._waiting = None
+        until_ns = self._client.clock.monotonic_ns() + _LAST_ANSWER_NS
+        if not drain(self._client, lambda: not self.connection.pending, until_ns, lambda: None):
+            name = self._group.name
+            self._results.warn(f"the last commit had no answer: group {name} may be left")
 
     def _end(self, pending: PendingCommit, ended: Ended) -> None:
         done_ns = self._client.clock.epoch_ns()

@@ -145,8 +145,12 @@ class _Measurement:
             consumer.keep_fetching,
             lambda: not len(timings),
         )
-        self._play(scene, self._plan.warm_up_ns)
-        consumer.end()
+        try:
+            self._play(scene, self._plan.warm_up_ns)
+        finally:
+            consumer.end()
+            if committing is not None:
+                committing.end()
         if timings:
             self._results.warn(f"{len(timings)} records were written, but not read in time")
 

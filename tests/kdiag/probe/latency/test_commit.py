@@ -86,6 +86,21 @@ def test_a_commit_that_is_refused_has_no_latency(cluster: WritableCluster) -> No
     assert results.of(SeriesKind.COMMIT).errors == {"GROUP_AUTHORIZATION_FAILED": 2}
 
 
+def test_at_the_end_only_what_was_sent_is_waited_for(cluster: WritableCluster) -> None:
+    """A broker that does not answer is told, since it may have the group still."""
+    results = LatencyResults()
+    with cluster.client() as client:
+        commits = committing(client, cluster, results)
+        for offset in (1, 2):
+            commits.commit(PendingCommit(0, offset, client.clock.epoch_ns()))
+        commits.end()
+        assert (cluster.committed, results.warnings) == ([1], [])
+        cluster.on("OffsetCommit", lambda _: None)
+        commits.commit(PendingCommit(0, 3, client.clock.epoch_ns()))
+        commits.end()
+    assert results.warnings == ["the last commit had no answer: group group may be left"]
+
+
 @pytest.fixture
 def brokers() -> Iterator[WritableCluster]:
     """Return two brokers."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
+from threading import Event
 
 import pytest
 
@@ -16,11 +17,14 @@ from kdiag.probe.latency.measure import measure
 from kdiag.probe.latency.plan import ACKS_ALL, LatencyPlan, LatencyTarget
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
 from kdiag.probe.latency.target import existing_target, own_target
+from kdiag.wire.api.offset_commit import OffsetCommitResponse
+from scripted_kafka.scripted_broker import Received
 from scripted_kafka.writable_cluster import WritableCluster
 
 MS = 1_000_000
 PLAN = LatencyPlan(interval_ns=5 * MS, duration_ns=300 * MS, warm_up_ns=60 * MS)
 WRITTEN = 60
+LONG_S = 30
 ATTEMPTS = 8
 """How often to measure, as the machine may be busy with other tests meanwhile."""
 KINDS = [SeriesKind.PRODUCE, SeriesKind.END_TO_END, SeriesKind.COMMITTED]
@@ -202,3 +206,34 @@ def test_an_interruption_loses_nothing(cluster: WritableCluster) -> None:
     assert results.of(SeriesKind.PRODUCE, 1).latencies.count > 0
     assert results.facts
     assert not cluster.logs
+
+
+def test_a_commit_is_answered_before_its_group_goes_though_a_run_is_interrupted(
+    cluster: WritableCluster,
+) -> None:
+    """A broker that gets it afterwards would found the group anew, and nobody would remove it."""
+    asked, interrupted = Event(), Event()
+
+    def answer_late(received: Received) -> None:
+        asked.set()
+        assert interrupted.wait(LONG_S)
+        received.reply(OffsetCommitResponse(topics=[]))
+
+    def interrupt(_title: str, _part: float) -> None:
+        if asked.is_set():
+            interrupted.set()
+            raise KeyboardInterrupt
+
+    cluster.on("OffsetCommit", answer_late)
+    plan = PLAN._replace(warm_up_ns=0)
+    results = LatencyResults()
+    with (
+        own_topic(cluster) as (client, target),
+        cluster.client() as admin,
+        pytest.raises(KeyboardInterrupt),
+        probe_group(admin) as group,
+    ):
+        measure(client, target, plan, results, group=group, on_time=interrupt)
+    assert results.of(SeriesKind.COMMIT).latencies.count == 1
+    assert results.warnings == []
+    assert cluster.deleted_groups == [group.name]
