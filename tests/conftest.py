@@ -6,7 +6,7 @@ are left out unless `-m real` (these alone) or `-m ""` (all) asks for them.
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from importlib.util import find_spec
@@ -28,7 +28,7 @@ from tiers import sampling
 from tiers.collection import Collection
 from tiers.cpu_budget import CpuBudget
 from tiers.sampling import IS_CI, IS_EXHAUSTIVE
-from tiers.workers import ByFileOrGroup
+from tiers.workers import ByFileOrGroup, set_priority
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -111,6 +111,13 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFileOrGroup | None:
     """Divide the tests among workers by files and groups."""
     return ByFileOrGroup(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Let nothing disturb a test that measures time, nor what its fixtures start."""
+    set_priority(item.nodeid)
+    return (yield)
 
 
 @contextmanager

@@ -1,10 +1,14 @@
 """What shares something goes to one worker, and what takes longest begins first."""
 
+import os
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from folders import ROOT
-from tiers.workers import GROUPS, LONGEST, ByFileOrGroup
+from tiers.sampling import IS_CI
+from tiers.workers import GROUPS, LONGEST, ByFileOrGroup, set_priority
 
 LONG = "tests/interop/test_packages.py"
 MANY = [f"tests/kdiag/test_clock.py::test_{number}" for number in range(4)]
@@ -74,3 +78,18 @@ def test_every_name_is_that_of_something_there() -> None:
     starts = [start for starts in GROUPS.values() for start in starts]
     files = [scope for scope in LONGEST if scope not in GROUPS]
     assert [each for each in (*starts, *files) if not (ROOT / each).exists()] == []
+
+
+def test_what_measures_time_comes_before_all_else() -> None:
+    """This test itself runs as usual; a process that it starts inherits what it is set to."""
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
+        set_priority("tests/interop/speed/test_latency.py::test_it")
+        timing = os.getpriority(os.PRIO_PROCESS, 0)
+    finally:
+        set_priority("tests/tiers/test_workers.py::test_it")
+
+    if timing == usual and not IS_CI:
+        pytest.skip("this user may not give a process more than its usual priority")
+    assert timing == -10
+    assert os.getpriority(os.PRIO_PROCESS, 0) == usual
