@@ -182,6 +182,7 @@ def test_the_wheel_travels_to_workers_that_lack_kdiag(
     packages: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """As `kdiag help fleet` tells; they have the libraries that it needs."""
+    from spark_runs.class_archive import java_options  # noqa: PLC0415 - as above
     from spark_runs.spark_cluster import SPARK_HOME, spark_cluster  # noqa: PLC0415 - as above
 
     bare = Environment(tmp_path / "bare")
@@ -192,6 +193,7 @@ def test_the_wheel_travels_to_workers_that_lack_kdiag(
     (tmp_path / "run.py").write_text(TRAVELLER)
     python = str(bare.folder / "bin" / "python")
     conf = {"spark.driver.host": "127.0.0.1", "spark.driver.memory": "1g"}
+    conf |= {f"spark.{each}.extraJavaOptions": java_options() for each in ("driver", "executor")}
     settings = [f"--conf={key}={value}" for key, value in conf.items()]
     (tmp_path / "cluster").mkdir()
     with spark_cluster(tmp_path / "cluster", 2) as cluster:
