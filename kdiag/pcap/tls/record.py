@@ -140,6 +140,7 @@ class RecordReader:
             if is_confirmed:
                 self._drop(position)
                 self._undecided.clear()
+                self._searched_to = self._offset
                 self._skipped_bytes = self._offset - searched_from
                 self._searched_from = None
                 self.is_tls = True
