@@ -27,7 +27,6 @@ from kdiag.probe.latency.messages import commit_request, error_in
 from kdiag.probe.latency.plan import LatencyTarget
 from kdiag.probe.latency.record_timings import RecordStart
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
-from kdiag.probe.latency.schedule import drain
 from kdiag.probe.topic import CLEANUP_NS
 from kdiag.wire.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
@@ -168,7 +167,7 @@ class Committing:
         """
         self._waiting = None
         until_ns = self._client.clock.monotonic_ns() + _LAST_ANSWER_NS
-        if not drain(self._client, lambda: not self.connection.pending, until_ns, lambda: None):
+        if not self._client.client.await_condition(lambda: not self.connection.pending, until_ns):
             name = self._group.name
             self._results.warn(f"the last commit had no answer: group {name} may be left")
 
