@@ -6,13 +6,14 @@ import pytest
 from kdiag.pipeline.worker_daemon import without_archives
 
 
-def test_the_archives_of_an_installed_pyspark_are_left_out() -> None:
+def test_the_archives_of_an_installed_pyspark_are_left_out(tmp_path: Path) -> None:
     """Others stay, such as those that a user sends."""
     pyspark = pytest.importorskip("pyspark")
     archives = Path(pyspark.__file__).parent / "python" / "lib"
-    given = [str(archives / "pyspark.zip"), "/tmp/own.zip", *sys.path]
+    own = str(tmp_path / "own.zip")
+    given = [str(archives / "pyspark.zip"), own, *sys.path]
 
-    assert without_archives(given) == ["/tmp/own.zip", *sys.path]
+    assert without_archives(given) == [own, *sys.path]
 
 
 def test_archives_stay_where_nothing_else_has_pyspark(tmp_path: Path) -> None:
