@@ -5,7 +5,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Timer
+from threading import Event, Thread
 from typing import Any, Final
 
 from kdiag.diagnosis.connection_finding import connection_finding
@@ -17,7 +17,9 @@ from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output, say
 
 _GRACE_S: Final = 0.25
-"""How long a command has to end once its time is up."""
+"""How long a command has to notice that its time is up, and to end besides what it cleans up."""
+_LAST_S: Final = 1.0
+"""How long one that has noticed may still run beyond that, on a machine that stood still."""
 
 
 class _TimeUp(BaseException):
@@ -95,29 +97,35 @@ def _limited(timeout_ns: int | None, report: Callable[[], None], cleanup_ns: int
     """Raise _TimeUp when the time is up; if that does not help, report it and end the program.
 
     A signal interrupts whatever Python waits for, but not the C library while it looks up a name;
-    then only the end of the process keeps the promise.
+    then only the end of the process keeps the promise. An exception that is raised in a finalizer
+    is lost, so it is raised again.
     """
     if timeout_ns is None:
         yield
         return
-    seconds = timeout_ns / 1e9
-    last_resort = Timer(seconds + _GRACE_S + cleanup_ns / 1e9, _exit, [report])
-    last_resort.daemon = True
-    before = signal.signal(signal.SIGALRM, _raise_time_up)
-    last_resort.start()
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    seconds, cleanup_s = timeout_ns / 1e9, cleanup_ns / 1e9
+    is_noticed = False
+    ended = Event()
+
+    def raise_time_up(*_: Any) -> None:
+        nonlocal is_noticed
+        is_noticed = True
+        raise _TimeUp
+
+    def insist() -> None:
+        if ended.wait(seconds) or ended.wait(_GRACE_S):
+            return
+        if is_noticed and ended.wait(cleanup_s + _LAST_S):
+            return
+        report()
+        os._exit(ExitCode.TIMEOUT)
+
+    before = signal.signal(signal.SIGALRM, raise_time_up)
+    Thread(target=insist, daemon=True).start()
+    signal.setitimer(signal.ITIMER_REAL, seconds, cleanup_s + _GRACE_S)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        last_resort.cancel()
+        ended.set()
         signal.signal(signal.SIGALRM, before)
-
-
-def _raise_time_up(*_: Any) -> None:
-    raise _TimeUp
-
-
-def _exit(report: Callable[[], None]) -> None:
-    report()
-    os._exit(ExitCode.TIMEOUT)

@@ -1,3 +1,4 @@
+import ctypes
 import json
 import signal
 import socket
@@ -5,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -182,6 +184,37 @@ def test_what_has_to_be_undone_gets_its_time() -> None:
 
     assert run_live(work, 50 * MS_NS, cleanup_ns=5_000 * MS_NS) is ExitCode.TIMEOUT
     assert done == ["undone"]
+
+
+def test_who_was_kept_from_noticing_still_ends_in_order() -> None:
+    """A process that stood still, as while garbage is collected, is not ended for it."""
+    done: list[str] = []
+
+    def work() -> ExitCode:
+        try:
+            ctypes.PyDLL(None).usleep(500_000)  # no thread of Python runs meanwhile
+        finally:
+            threading.Event().wait(0.05)
+            done.append("undone")
+        return ExitCode.DONE
+
+    assert run_live(work, 50 * MS_NS) is ExitCode.TIMEOUT
+    assert done == ["undone"]
+
+
+def test_a_time_limit_that_got_lost_comes_again() -> None:
+    """As one that is raised in a finalizer, where Python drops it."""
+    times: list[str] = []
+
+    def work() -> ExitCode:
+        with suppress(BaseException):
+            threading.Event().wait()
+        times.append("lost")
+        threading.Event().wait()
+        return ExitCode.DONE
+
+    assert run_live(work, 50 * MS_NS) is ExitCode.TIMEOUT
+    assert times == ["lost"]
 
 
 def test_the_time_limit_ends_what_cannot_be_interrupted() -> None:
