@@ -38,7 +38,6 @@ from real_kafka import kafka_jars
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.releases import OLDEST, USUAL
 from real_kafka.secure_cluster import Listener, SecureCluster
-from real_kafka.topic_changes import await_topic
 from real_kafka.topic_maker import create, delete, open_transaction, produce, producer, transact
 
 pytestmark = pytest.mark.real
@@ -88,8 +87,8 @@ def two(
     cluster = KafkaCluster(USUAL, folder, ports=free_ports(2), properties=PROPERTIES)
     with cluster, ExitStack() as running:
         bootstrap = cluster.bootstrap
-        create_everywhere(bootstrap, "orders", partitions=3)
-        create_everywhere(bootstrap, "gone")
+        create(bootstrap, "orders", partitions=3)
+        create(bootstrap, "gone")
         for number in range(3):
             produce(bootstrap, "orders", [(b"k", b"v")] * COUNT, number)
         early = {"auto_offset_reset": "earliest", "enable_auto_commit": False}
@@ -102,12 +101,6 @@ def two(
         left(bootstrap, "g-empty", {("orders", 0): 7, ("gone", 0): 0})
         delete(bootstrap, "gone")
         yield cluster
-
-
-def create_everywhere(bootstrap: str, topic: str, partitions: int = 1, **more: Any) -> None:
-    """Create a topic, and wait until each broker knows it: a coordinator refuses commits before."""
-    create(bootstrap, topic, partitions=partitions, **more)
-    await_topic(bootstrap, topic, partitions)
 
 
 def commit(consumer: Consumer, offsets: Mapping[tuple[str, int], int]) -> None:
@@ -394,7 +387,7 @@ def test_other_forms(two: KafkaCluster) -> None:
 
 def test_lag_is_what_readers_get(two: KafkaCluster) -> None:
     """Markers and aborted records are none of it; open transactions hold it back, and say so."""
-    create_everywhere(two.bootstrap, "payments")
+    create(two.bootstrap, "payments")
     transact(two.bootstrap, "payments", "t-1", [(3, True), (4, False), (2, True)])
     left(two.bootstrap, "g-payments", {("payments", 0): 0})
     left(two.bootstrap, "g-read", {("payments", 0): 11})  # behind it there is a marker
@@ -417,7 +410,7 @@ def test_lag_is_what_readers_get(two: KafkaCluster) -> None:
 
 def test_the_age_is_that_of_the_next_record(two: KafkaCluster) -> None:
     """Right within a second, also where the log begins behind the commit."""
-    create_everywhere(two.bootstrap, "aged")
+    create(two.bootstrap, "aged")
     sender = producer(two.bootstrap)
     now_ms = time.time() * 1000
     for minutes in (50, 40, 30):
@@ -431,7 +424,7 @@ def test_the_age_is_that_of_the_next_record(two: KafkaCluster) -> None:
 
 def test_the_age_is_right_over_compaction(two: KafkaCluster) -> None:
     """The next record is the first that is left behind the commit."""
-    create_everywhere(two.bootstrap, "compacted", config=COMPACTED)
+    create(two.bootstrap, "compacted", config=COMPACTED)
     now_ms = time.time() * 1000
     write = producer(two.bootstrap)
     for key, minutes in (("a", 50), ("b", 40), ("a", 30), ("b", 20), ("c", 10)):
@@ -454,7 +447,7 @@ def test_the_age_is_right_over_compaction(two: KafkaCluster) -> None:
 
 def test_the_age_is_right_over_transactions(two: KafkaCluster) -> None:
     """What was aborted is not read next, nor is what is open."""
-    create_everywhere(two.bootstrap, "paid")
+    create(two.bootstrap, "paid")
     now_ms = time.time() * 1000
     for number, (minutes, is_committed) in enumerate(((50, False), (40, True), (30, True))):
         write = producer(two.bootstrap, transactional_id=f"paid-{number}")
@@ -482,7 +475,7 @@ def test_the_age_is_right_over_transactions(two: KafkaCluster) -> None:
 def test_when_a_group_committed_is_read_where_coordinators_keep_it(two: KafkaCluster) -> None:
     """To the moment; a group without members keeps its offsets for a week."""
     before_s = time.time()
-    create_everywhere(two.bootstrap, "timed")
+    create(two.bootstrap, "timed")
     left(two.bootstrap, "g-timed", {("timed", 0): 0})
     (group,) = seen(two.bootstrap, "g-timed", "--commit-times").values()
     (partition,) = group["partition_list"]

@@ -198,7 +198,6 @@ def test_a_mixed_group_misses_nothing_and_reads_nothing_twice(
         pytest.skip("brokers of this release do not have the new protocol yet")
     topic = f"read-by-{group}"
     topic_maker.create(cluster.bootstrap, topic, PARTITIONS)
-    topic_changes.await_topic(cluster.bootstrap, topic, PARTITIONS)
     names = ["k-1", "r-1", "k-2", "j-1", "s-1", "s-2", "r-2", "k-3"]
     with ExitStack() as opened, SteadyWriter(cluster.bootstrap, topic, PARTITIONS) as writer:
         members = Members(cluster, group, tmp_path, opened)
@@ -244,7 +243,6 @@ def test_a_broker_without_the_consumer_protocol_ends_a_member_at_once(
 ) -> None:
     """Kafka 3.9 has the API and does not take it; newer ones do."""
     topic_maker.create(cluster.bootstrap, "never-read", 1)
-    topic_changes.await_topic(cluster.bootstrap, "never-read", 1)
     options = ["-g", "new", "never-read", "-e", "--protocol", "consumer", "--timeout", "30s"]
     command = [*COMMAND, "tail", "-b", cluster.bootstrap, *options]
     with ChildProgram(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as member:

@@ -11,7 +11,7 @@ from typing import IO
 import pytest
 
 from programs.kdiag_program import start_kdiag
-from real_kafka import topic_changes, topic_maker
+from real_kafka import topic_maker
 from real_kafka.kafka_cluster import KafkaCluster
 from real_kafka.releases import USUAL
 
@@ -63,7 +63,6 @@ def test_a_hundred_partitions_of_ten_megabyte_records_take_less_than_200_megabyt
 ) -> None:
     """While they come, and when the last ten come first."""
     topic_maker.create(bootstrap, "large", PARTITIONS, config={"max.message.bytes": "20000000"})
-    topic_changes.await_topic(bootstrap, "large", PARTITIONS)
     with following("-b", bootstrap, "large") as process:
         assert process.stdout is not None
         for partition in range(PARTITIONS):

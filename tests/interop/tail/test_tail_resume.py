@@ -17,7 +17,7 @@ import pytest
 
 from client_ends.steady_writer import SteadyWriter
 from programs.kdiag_program import kdiag_apart, start_kdiag
-from real_kafka import topic_changes, topic_maker
+from real_kafka import topic_maker
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.releases import USUAL
 from real_kafka.trouble_maker import TroubleMaker
@@ -53,7 +53,6 @@ def test_nothing_is_lost_and_nothing_comes_twice_over_many_resumes(cluster: Kafk
     """Each tail is the line that the one before has printed."""
     random = Random(SEED)
     topic_maker.create(cluster.bootstrap, "resumed", PARTITIONS, 3, {"min.insync.replicas": "2"})
-    topic_changes.await_topic(cluster.bootstrap, "resumed", PARTITIONS)
     shape = ["-b", cluster.bootstrap, "-f", r"%p %o %s\n"]
     where = ["resumed", "-o", "beginning"]
     came: dict[int, list[tuple[int, bytes]]] = defaultdict(list)

@@ -47,9 +47,8 @@ def cluster(
 
 
 def create(cluster: KafkaCluster, topic: str, partitions: int) -> None:
-    """Create a topic that outlives the death of a broker, and is known to all."""
+    """Create a topic that outlives the death of a broker."""
     topic_maker.create(cluster.bootstrap, topic, partitions, 3, {"min.insync.replicas": "2"})
-    topic_changes.await_topic(cluster.bootstrap, topic, partitions)
 
 
 def expect(reader: TailReader, found: list[JudgedRecord]) -> None:
@@ -186,7 +185,6 @@ def test_records_that_are_deleted_before_they_were_read_are_told_with_offsets(
 def test_a_broker_that_hangs_does_not_hold_the_others(cluster: KafkaCluster) -> None:
     """What others lead is read on, but for one question that the broker does not answer."""
     topic_maker.create(cluster.bootstrap, "hangs", 3)
-    topic_changes.await_topic(cluster.bootstrap, "hangs", 3)
     with (
         TailReader(cluster.bootstrap, "hangs", "beginning") as reader,
         SteadyWriter(cluster.bootstrap, "hangs", 3) as writer,

@@ -9,6 +9,8 @@ from typing import Any, Final
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from real_kafka.topic_changes import await_topic
+
 _TIMEOUT_S: Final = 60
 Keyed = tuple[bytes | None, bytes | None]
 
@@ -20,11 +22,12 @@ def create(
     replication: int = 1,
     config: Mapping[str, str] | None = None,
 ) -> None:
-    """Create a topic."""
+    """Create a topic, and wait until each broker knows it: until then some refuse it."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     new = NewTopic(topic, partitions, replication, config=dict(config or {}))
     for created in admin.create_topics([new]).values():
         created.result(_TIMEOUT_S)
+    await_topic(bootstrap, topic, partitions)
 
 
 def delete(bootstrap: str, topic: str) -> None:
