@@ -4,7 +4,7 @@ Adapters make these of captures; every event has the moment at which it happened
 where the source shows it. What coordinators wrote about groups is a `GroupRecord`.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupType
 
@@ -222,11 +222,11 @@ Event = (
 
 
 class GroupRecord(NamedTuple):
-    """A record about a group in `__consumer_offsets`.
+    """A record about a group in `__consumer_offsets`, or what a look at the group makes of it.
 
     Attributes:
         at_ns: its timestamp, since 1970.
-        name: Kafka's, such as `GroupMetadata` or `ConsumerGroupMemberMetadata`.
+        name: Kafka's, such as `GroupMetadata` or `ConsumerGroupMemberMetadata`, or `MEMBER_SEEN`.
         member_id: of the key; empty for what is about the whole group.
         value: the message; None for a tombstone.
     """
@@ -237,3 +237,7 @@ class GroupRecord(NamedTuple):
     name: str
     member_id: str
     value: Any
+
+
+MEMBER_SEEN: Final = "GroupMember"
+"""The name of a record that only looks make: a classic group had a member while it rebalanced."""

@@ -2,14 +2,16 @@
 
 A coordinator writes the whole group (`GroupMetadata`) when a generation has its assignment, when it
 is empty, and when a static member is replaced. Two of these beside each other tell who came, who is
-gone and what moved; whether who is gone left or failed they do not tell.
+gone and what moved; whether who is gone left or failed they do not tell. Looks at the group tell
+also who is in it while it rebalances: who was there then, and neither before nor after, came and is
+gone.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from kdiag.clock import NS_PER_MS
-from kdiag.diagnosis.rebalance.events import GroupRecord
+from kdiag.diagnosis.rebalance.events import MEMBER_SEEN, GroupRecord
 from kdiag.diagnosis.rebalance.model import (
     CauseKind,
     Confidence,
@@ -47,12 +49,20 @@ class RecordedClassicGroup:
         self._last: Any = None
         self._is_deleted = False
         self._highest: dict[str, int] = {}
+        self._seen: list[GroupRecord] = []
 
     def take(self, record: GroupRecord) -> None:
         """Take the next record."""
+        if record.name == MEMBER_SEEN:
+            self._seen.append(record)
+            return
         if record.value is None:
             self._last, self._is_deleted = None, True
-            return
+        else:
+            self._take_group(record)
+        self._seen.clear()
+
+    def _take_group(self, record: GroupRecord) -> None:
         now, before = record.value, self._last
         if before is not None and now.generation < before.generation:
             before, self._is_deleted = None, True  # it was removed, and is there again
@@ -107,6 +117,11 @@ class RecordedClassicGroup:
                 causes.append(_coming(record, each, former, gone))
             elif _topics(each) != _topics(former[each.member_id]):
                 causes.append(_cause(record, CauseKind.SUBSCRIPTION_CHANGED, each))
+        for seen in self._seen:
+            is_one_of_them = seen.member_id in {*former, *present}
+            if not is_one_of_them and seen.value.group_instance_id not in returned:
+                causes.append(_coming(seen, seen.value, former, gone))
+                causes.append(_cause(seen, CauseKind.UNKNOWN, seen.value, self._words.gone))
         if not now.members:
             causes.append(_cause(record, CauseKind.GROUP_EMPTIED))
         if not causes:

@@ -1,7 +1,7 @@
 """Descriptions of groups, look after look, become the records of what changed between them.
 
     look 1    orders: Stable, m1                 GroupMetadata 1  m1
-    look 2    orders: PreparingRebalance         (nothing is settled yet)
+    look 2    orders: PreparingRebalance, m1, m2 GroupMember      m2   (nothing is settled yet)
     look 3    orders: Stable, m1, m2             GroupMetadata 2  m1, m2
 
 A coordinator describes its groups to whoever may see them, also where `__consumer_offsets` may not
@@ -14,7 +14,7 @@ Source: Kafka's DescribeGroups, ConsumerGroupDescribe, ShareGroupDescribe, Strea
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kdiag.diagnosis.rebalance.events import GroupRecord
+from kdiag.diagnosis.rebalance.events import MEMBER_SEEN, GroupRecord
 from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupType
 from kdiag.wire.internal.consumer_group_metadata import ConsumerGroupMetadataValue
 from kdiag.wire.internal.group_metadata import GroupMetadataValue, MemberMetadata
@@ -105,33 +105,40 @@ class _Classic:
         self._generation = 0 if is_new else _FIRST_UNKNOWN - 1
         self._last: Any = None
         self._is_under_way = False
+        self._seen: set[str] = set()
 
     def changes(self, group: Any) -> Iterator[_Change]:
-        """Yield the group if it is settled, and another than before."""
+        """Yield the group if it is settled, and another than before; else who is new in it."""
+        members = sorted(map(_member, group.members), key=lambda each: each.member_id)
         if group.group_state in _UNDER_WAY:
             self._is_under_way = True
+            for each in members:
+                if each.member_id not in self._seen:
+                    self._seen.add(each.member_id)
+                    yield MEMBER_SEEN, each.member_id, each
             return
-        members = [
-            MemberMetadata(
-                member_id=each.member_id,
-                group_instance_id=each.group_instance_id,
-                client_id=each.client_id,
-                client_host=each.client_host,
-                subscription=each.member_metadata,
-                assignment=each.member_assignment,
-            )
-            for each in sorted(group.members, key=lambda member: str(member.member_id))
-        ]
+        self._seen = {each.member_id for each in members}
         now = GroupMetadataValue(group.protocol_type, 0, group.protocol_data, members=members)
         if now == self._last and not self._is_under_way:
             return
-        is_empty_at_first = self._last is None and not members and not self._generation
+        is_unused = not members and not self._generation and not self._is_under_way
         self._last, self._is_under_way = now, False
-        self._generation += not is_empty_at_first
+        self._generation += not is_unused
         told = GroupMetadataValue(
             group.protocol_type, self._generation, group.protocol_data, members=members
         )
         yield "GroupMetadata", "", told
+
+
+def _member(member: Any) -> MemberMetadata:
+    return MemberMetadata(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscription=member.member_metadata,
+        assignment=member.member_assignment,
+    )
 
 
 class _Epochs:

@@ -49,6 +49,23 @@ def test_a_rebalance_that_changes_nothing_is_seen_by_its_state() -> None:
     assert not story.groups.is_any_under_way
 
 
+def test_who_came_and_went_while_the_group_rebalanced_is_told() -> None:
+    """It is not taken for a rebalance that changed nothing, in which somebody rejoined."""
+    story = LookStory()
+    story.classic({"a": (0, 1, 2, 3)})
+    story.classic(TWO, state="PreparingRebalance")
+    story.classic(TWO, state="CompletingRebalance")
+    story.classic({"a": (0, 1, 2, 3)})
+    last = story.history.rebalances[-1]
+
+    assert causes(story) == [("member_joined", "certain", "b"), ("unknown", "unknown", "b")]
+    assert "coordinators do not tell" in (last.causes[1].note or "")
+    assert [each.at for each in last.cause.evidence] == [2]
+    story.classic(TWO, state="PreparingRebalance")
+    story.classic(TWO)
+    assert causes(story) == [("member_joined", "certain", "b")]
+
+
 def test_who_is_gone_may_have_left_or_failed() -> None:
     """Coordinators do not tell, so nobody is blamed."""
     story = LookStory()
@@ -72,6 +89,18 @@ def test_a_group_that_comes_between_looks_is_new() -> None:
 
     assert story.records[1].value is None
     assert causes(story) == [("member_joined", "certain", "b")]
+
+
+def test_a_new_group_may_be_empty_again_before_it_settles() -> None:
+    """Who came is told, though nothing was ever assigned; a group that nobody joined is none."""
+    story = LookStory(is_new=True)
+    story.classic({}, state="Empty", protocol="")
+    assert story.records[-1].value.generation == 0
+    story.classic({"a": ()}, state="PreparingRebalance", protocol="")
+    story.classic({}, state="Empty", protocol="")
+    (only,) = story.history.rebalances
+
+    assert [each.cause for each in only.causes] == ["member_joined", "unknown", "group_emptied"]
 
 
 def test_epochs_are_told_with_who_came_and_what_moved() -> None:
