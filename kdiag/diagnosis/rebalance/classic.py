@@ -215,7 +215,7 @@ class ClassicGroup:
                 rebalance.causes = rebalance.causes or [_nothing_seen(rebalance)]
 
     def _tell_late(self, rebalance: Rebalance, causes: list[RebalanceCause]) -> None:
-        """Give a rebalance what a member's answer says, which came behind others'.
+        """Give a rebalance what an answer to a member says, which came behind others'.
 
         It takes the place of what was concluded of that member.
         """
@@ -415,9 +415,18 @@ class ClassicGroup:
             reason=event.reason,
             evidence=(event.evidence,),
         )
-        self._waiting.append(cause)
+        if event.is_confirmed and self._open and self._is_missed(self._open, member_id):
+            self._tell_late(self._open, [cause])
+        else:
+            self._waiting.append(cause)
         if self._generation is not None and self._roster.is_empty:
             self._empty(event)
+
+    @staticmethod
+    def _is_missed(rebalance: Rebalance, member_id: str) -> bool:
+        """Return whether a member is not in a generation any more, and nobody knows why yet."""
+        open_ones = (each for each in rebalance.causes if each.cause is CauseKind.UNKNOWN)
+        return member_id in {each.member_id for each in open_ones}
 
     def _empty(self, event: Leaving) -> None:
         """The last member left: the coordinator makes a generation that nobody is told."""

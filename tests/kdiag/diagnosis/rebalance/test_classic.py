@@ -235,6 +235,25 @@ def test_a_join_that_nobody_asked_for_begins_what_others_only_came_upon() -> Non
     assert causes(last_of(story)) == [("member_left", "certain", "b")]
 
 
+def test_a_leave_that_is_confirmed_behind_the_generation_without_its_member_made_that_one() -> None:
+    """The coordinator took both in order, and answered the leave last."""
+    story = two_members()
+    story.answer(story.ask("a"), 5, members={"a": None})
+    story.leave("b")
+    story.join(6, "a")
+    fifth, sixth = history_of(story).rebalances[-2:]
+
+    assert causes(fifth) == [("member_rejoined", "likely", "a"), ("member_left", "certain", "b")]
+    assert causes(sixth) == [("member_rejoined", "likely", "a")]
+
+    story = two_members()
+    story.answer(story.ask("a"), 5, members={"a": None})
+    story.leave("b", is_confirmed=False)
+    story.join(6, "a")
+
+    assert causes(history_of(story).rebalances[-2]) == [("unknown", "unknown", "b")]
+
+
 def test_who_came_unseen_is_told_from_the_leaders_list() -> None:
     """Its connection was not captured."""
     story = two_members()
