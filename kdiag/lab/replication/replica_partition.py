@@ -289,18 +289,33 @@ class ReplicaPartition:
         """Return the offset of a time or a place, as far as the client may read; None without one.
 
         Raises:
-            RequestRefusedError: as `check_leader`.
+            RequestRefusedError: as `check_leader`; OFFSET_NOT_AVAILABLE.
             LogFileError: if the log is damaged there.
         """
         self.check_leader(leader_epoch)
         end = self.end_of(isolation)
         if timestamp == OffsetPlace.LATEST:
+            self._check_end_is_known(isolation)
             return TimestampAndOffset(NO_TIMESTAMP, end, self.leader_epoch)
         found = find_offset(self.log, timestamp)
         is_place = timestamp in {OffsetPlace.EARLIEST, OffsetPlace.EARLIEST_LOCAL}
-        if found is None or is_place or found.offset < end:
+        if found is not None and (is_place or found.offset < end):
             return found
+        self._check_end_is_known(isolation)
         return None
+
+    def _check_end_is_known(self, isolation: FetchIsolation) -> None:
+        """Refuse to tell a client the end before a new leader knows what is replicated (KIP-207).
+
+        Its high watermark is old until its followers have fetched: clients were told more before.
+
+        Raises:
+            RequestRefusedError: OFFSET_NOT_AVAILABLE.
+        """
+        replicated, needed = self.log.high_watermark, self._epoch_start_offset
+        if isolation is not FetchIsolation.LOG_END and replicated < needed:
+            why = f"the high watermark is {replicated}, leader epoch {self.leader_epoch} began at"
+            raise RequestRefusedError("OFFSET_NOT_AVAILABLE", f"{why} {needed}")
 
     @property
     def _now_ns(self) -> int:

@@ -2,13 +2,14 @@
 
 Behaviour: a time gives the first record that is not older, -1 if there is none. A consumer is told
 nothing beyond what it may read: the end is the high watermark, or the last stable offset for
-`read_committed`.
+`read_committed`; no end until a new leader knows what is replicated (KIP-207).
 
     -2 earliest    -1 latest    -3 the largest timestamp (7)    -4 earliest local (8)
     -5 latest tiered (9)        -6 earliest that is to be uploaded (11)
 
-Version notes: 2 has the isolation level, 4 leader epochs (KIP-320), 7 the largest timestamp
-(KIP-734), 8, 9 and 11 what tiered storage has (KIP-405, KIP-1005, KIP-1023), 10 a timeout.
+Version notes: 2 has the isolation level, 4 leader epochs (KIP-320), 5 the error of an end that is
+not known, 7 the largest timestamp (KIP-734), 8, 9 and 11 what tiered storage has (KIP-405,
+KIP-1005, KIP-1023), 10 a timeout.
 
 Leaves out: version 0, which asks for the beginnings of segments; tiers, of which there are none:
 their offsets are -1.
@@ -35,6 +36,7 @@ from kdiag.wire.error_code import CODE_BY_NAME
 
 EARLIEST_PENDING_UPLOAD: Final = -6
 _FIRST_WITH_EPOCHS: Final = 4
+_FIRST_WITH_NOT_AVAILABLE: Final = 5
 _FIRST_WITH: Final = {
     OffsetPlace.LATEST: 0,
     OffsetPlace.EARLIEST: 0,
@@ -96,13 +98,19 @@ def _find(
             return response  # there are no tiers
         found = partition.find_offset(asked.timestamp, isolation, asked.current_leader_epoch)
     except REFUSALS as error:
-        response.error_code = CODE_BY_NAME[error.error]
+        response.error_code = CODE_BY_NAME[_error_for(error.error, call.version)]
         return response
     if found is not None:
         response.timestamp, response.offset = found.timestamp, found.offset
         if call.version >= _FIRST_WITH_EPOCHS:
             response.leader_epoch = found.leader_epoch
     return response
+
+
+def _error_for(error: str, version: int) -> str:
+    """Return an error by a name that clients of a version know."""
+    is_too_new = error == "OFFSET_NOT_AVAILABLE" and version < _FIRST_WITH_NOT_AVAILABLE
+    return "LEADER_NOT_AVAILABLE" if is_too_new else error
 
 
 def _check_place(timestamp: int, version: int) -> None:

@@ -245,6 +245,23 @@ def test_a_consumer_is_told_offsets_that_it_may_read(node: OneNode) -> None:
     assert offset(NOW_MS + 51, FetchIsolation.LOG_END) is None
 
 
+def test_a_new_leader_tells_no_end_before_it_knows_what_is_replicated(
+    followed: ReplicaPartition,
+) -> None:
+    """Its high watermark is old until its followers fetch; what lies before that is known."""
+    followed.update(msgspec.structs.replace(followed.registration, leader_epoch=1), 1)
+
+    for timestamp in (OffsetPlace.LATEST, NOW_MS + 999):
+        with pytest.raises(RequestRefusedError, match="OFFSET_NOT_AVAILABLE"):
+            followed.find_offset(timestamp, FetchIsolation.HIGH_WATERMARK, 1)
+    assert followed.find_offset(OffsetPlace.EARLIEST, FetchIsolation.HIGH_WATERMARK, 1)
+    assert followed.find_offset(OffsetPlace.LATEST, FetchIsolation.LOG_END, 1) == (-1, 4, 1)
+
+    followed.handle_follower_fetch(2, 4, 4, -1)
+    told = followed.find_offset(OffsetPlace.LATEST, FetchIsolation.HIGH_WATERMARK, 1)
+    assert told == (-1, 4, 1)
+
+
 def test_records_are_deleted_up_to_the_high_watermark(partition: ReplicaPartition) -> None:
     """-1 stands for it; beyond it nothing is deleted."""
     partition.append_as_leader(batch(5), 1)

@@ -1,6 +1,8 @@
+import msgspec
 import pytest
 
 from kdiag.lab.broker.lab_cluster import LabCluster
+from kdiag.lab.purgatory.operation_key import TopicPartitionOperationKey
 from kdiag.wire.api.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -64,6 +66,23 @@ def test_a_reader_of_committed_records_and_a_follower_have_their_ends(
     """All of them are the same while nothing waits."""
     assert find(client, -1, isolation_level=1).offset == 4
     assert lab.nodes[0].replicas.partitions
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [(4, "LEADER_NOT_AVAILABLE"), (5, "OFFSET_NOT_AVAILABLE")]
+)
+def test_a_new_leader_does_not_know_the_end_yet(
+    lab: LabCluster, client: LabClient, version: int, error: str
+) -> None:
+    """Its follower has not said how far it is; old clients know another error (KIP-207)."""
+    partition = lab.nodes[0].replicas.partition(TopicPartitionOperationKey("orders", 0))
+    partition.log.update_high_watermark(3)
+    followed = msgspec.structs.replace(
+        partition.registration, replicas=(1, 2), isr=(1, 2), leader_epoch=1
+    )
+    partition.update(followed, 1)
+    assert error_name(find(client, -1, version).error_code) == error
+    assert find(client, -2, version).offset == 0
 
 
 def test_an_error_is_told(client: LabClient) -> None:
