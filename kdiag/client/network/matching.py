@@ -43,6 +43,9 @@ _LAST_THROTTLED_FIRST: Final = {0: 5, 1: 7, 3: 5, 23: 1, 32: 1}
 """The last version before KIP-219 of Produce, Fetch, Metadata, OffsetForLeaderEpoch and
 DescribeConfigs; that of all others is the one that added `throttle_time_ms`."""
 
+_LONGEST_THROTTLE_MS: Final = 60_000
+"""A damaged answer may ask for days; a broker that throttles for longer leaves requests unread."""
+
 
 class RequestMatcher:
     """Sends the requests of one client and matches the responses; it fills `in_flight`."""
@@ -194,6 +197,7 @@ def throttle_ns(api: Api, version: int, body: Struct) -> int:
     throttle_ms: int = getattr(body, _THROTTLE, 0)
     if throttle_ms <= 0:
         return 0
+    throttle_ms = min(throttle_ms, _LONGEST_THROTTLE_MS)
     return throttle_ms * NS_PER_MS if version >= _first_version_to_throttle(api) else 0
 
 

@@ -226,3 +226,9 @@ def test_nobody_waits_who_is_not_told_to() -> None:
     assert throttle_ns(API_BY_KEY[0], 9, ProduceResponse()) == 0
     assert throttle_ns(API_BY_KEY[0], 9, ProduceResponse(throttle_time_ms=-1)) == 0
     assert throttle_ns(API_BY_KEY[17], 1, SaslHandshakeResponse()) == 0
+
+
+def test_nobody_is_left_alone_for_hours() -> None:
+    """One byte of an answer may be damaged."""
+    damaged = ProduceResponse(throttle_time_ms=0x00FF0000)
+    assert throttle_ns(API_BY_KEY[0], 9, damaged) == 60_000_000_000
