@@ -110,6 +110,7 @@ def _limited(timeout_ns: int | None, report: Callable[[], None], cleanup_ns: int
     def raise_time_up(*_: Any) -> None:
         nonlocal is_noticed
         is_noticed = True
+        signal.setitimer(signal.ITIMER_REAL, cleanup_s + _GRACE_S)  # from now on, if it gets lost
         raise _TimeUp
 
     def insist() -> None:
@@ -122,7 +123,7 @@ def _limited(timeout_ns: int | None, report: Callable[[], None], cleanup_ns: int
 
     before = signal.signal(signal.SIGALRM, raise_time_up)
     Thread(target=insist, daemon=True).start()
-    signal.setitimer(signal.ITIMER_REAL, seconds, cleanup_s + _GRACE_S)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:

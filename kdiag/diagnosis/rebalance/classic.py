@@ -425,8 +425,10 @@ class ClassicGroup:
     @staticmethod
     def _is_missed(rebalance: Rebalance, member_id: str) -> bool:
         """Return whether a member is not in a generation any more, and nobody knows why yet."""
-        open_ones = (each for each in rebalance.causes if each.cause is CauseKind.UNKNOWN)
-        return member_id in {each.member_id for each in open_ones}
+        return any(
+            each.cause is CauseKind.UNKNOWN and each.member_id == member_id
+            for each in rebalance.causes
+        )
 
     def _empty(self, event: Leaving) -> None:
         """The last member left: the coordinator makes a generation that nobody is told."""

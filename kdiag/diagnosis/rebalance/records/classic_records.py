@@ -118,8 +118,8 @@ class RecordedClassicGroup:
             elif _topics(each) != _topics(former[each.member_id]):
                 causes.append(_cause(record, CauseKind.SUBSCRIPTION_CHANGED, each))
         for seen in self._seen:
-            is_one_of_them = seen.member_id in {*former, *present}
-            if not is_one_of_them and seen.value.group_instance_id not in returned:
+            is_there = seen.member_id in present or seen.value.group_instance_id in returned
+            if not is_there:
                 causes.append(_coming(seen, seen.value, former, gone))
                 causes.append(_cause(seen, CauseKind.UNKNOWN, seen.value, self._words.gone))
         if not now.members:
