@@ -424,9 +424,9 @@ class ClassicGroup:
 
     @staticmethod
     def _is_missed(rebalance: Rebalance, member_id: str) -> bool:
-        """Return whether a member is not in a generation any more, and nobody knows why yet."""
+        """Return whether a generation lacks a member of which nobody has said why."""
         return any(
-            each.cause is CauseKind.UNKNOWN and each.member_id == member_id
+            each.cause in _GONE_IN_SILENCE and each.member_id == member_id
             for each in rebalance.causes
         )
 
@@ -557,6 +557,7 @@ class ClassicGroup:
         return settled
 
 
+_GONE_IN_SILENCE: Final = {CauseKind.UNKNOWN, CauseKind.MEMBER_FAILED}
 _NEARLY: Final = 0.9
 """Of a session timeout: packets are seen a little later than the broker counts from."""
 

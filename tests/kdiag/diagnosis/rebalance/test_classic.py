@@ -253,6 +253,14 @@ def test_a_leave_that_is_confirmed_behind_the_generation_without_its_member_made
 
     assert causes(history_of(story).rebalances[-2]) == [("unknown", "unknown", "b")]
 
+    story = two_members()
+    story.wait(11)
+    story.beat("a", 4)
+    story.answer(story.ask("a"), 5, members={"a": None})
+    story.leave("b")
+
+    assert ("member_left", "certain", "b") in causes(last_of(story))
+
 
 def test_who_came_unseen_is_told_from_the_leaders_list() -> None:
     """Its connection was not captured."""
