@@ -1,6 +1,6 @@
 """How much CPU time a run of tests takes, all workers and their programs together.
 
-    pytest -n 2 --cpu-budget 200    # fails when the run takes more than 200 s
+    pytest -n auto --cpu-budget 200    # fails when the run takes more than 200 s
 
 CPU time says how expensive the tests are, whatever else the machine does. It holds what programs
 that tests have started took, too, once they have ended. A machine that is slow, or whose neighbours
