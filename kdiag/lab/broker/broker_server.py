@@ -52,6 +52,8 @@ from kdiag.wire.client_release import ClientRelease
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 
+_QUIET_S: Final = 10.0
+"""How long its thread may need to handle what has arrived."""
 MAX_IDLE_NS: Final = 600 * NS_PER_S
 """`connections.max.idle.ms`."""
 QUEUED_BYTES: Final = 4 * DEFAULT_MAX_FRAME_BYTES
@@ -245,6 +247,14 @@ class BrokerServer:
     def connect(self, sock: Any) -> None:
         """Take over a connection from another node; from any thread."""
         self.processor.accept(sock, is_internal=True)
+
+    def await_quiet(self) -> None:
+        """Wait until all is handled, and recorded, that has arrived by now; from any thread.
+
+        In its own thread, or without one, there is nothing to wait for.
+        """
+        if self._settings.is_threaded and self._thread.ident != get_ident():
+            self.processor.await_quiet(_QUIET_S)
 
     def _stop(self) -> None:
         """Close connections; the thread ends."""

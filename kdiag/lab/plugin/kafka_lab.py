@@ -120,7 +120,12 @@ class KafkaLab:
 
     @property
     def capture(self) -> Path:
-        """Return the recording of its traffic until now, for `kdiag decode` and Wireshark."""
+        """Return the recording of its traffic until now, for `kdiag decode` and Wireshark.
+
+        What clients have sent is in it, and that they have hung up: busy brokers are waited for.
+        """
+        for node in self.cluster.nodes:
+            node.await_quiet()
         self._recorder.write(lambda file, _: file.flush())
         return self._path
 

@@ -25,7 +25,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from threading import get_ident
+from threading import Event, get_ident
 from typing import Final, NamedTuple, Protocol
 
 from kdiag.clock import Clock, wait_ns
@@ -44,6 +44,8 @@ LOG: Final = logging.getLogger(__name__)
 _SASL_HANDSHAKE: Final = api_keys.SASL_HANDSHAKE.to_bytes(2)
 INTERNAL_PREFIX: Final = "internal-"
 """The ids of connections between servers of this process begin so."""
+_MOST_ROUNDS: Final = 100
+"""How many rounds who waits for a quiet one waits at the most, as clients may never pause."""
 
 
 def plaintext_channels(clock: Clock) -> MakeChannel:
@@ -140,6 +142,8 @@ class Processor:
         self._throttled_until_ns: dict[str, int] = {}
         self._requests: dict[str, ServerRequest] = {}
         self._calls: deque[Callable[[], object]] = deque()
+        self._awaiting_quiet: deque[Event] = deque()
+        self._delayed_rounds = 0
         self._is_closed = False
         self._is_finished = False
         self._thread_id = 0
@@ -210,6 +214,24 @@ class Processor:
         self._calls.append(function)
         self.selector.wakeup()
 
+    def await_quiet(self, timeout_s: float) -> bool:
+        """Wait until all is handled that has arrived by now; from any thread but the processor's.
+
+        All is handled behind the first round in which nothing arrives, and who waits is told behind
+        100 rounds at the latest; at once if there are none any more. What arrives on connections
+        that `accept` has not been given yet does not count.
+
+        Returns:
+            Whether it was so in that time.
+        """
+        quiet = Event()
+        self._awaiting_quiet.append(quiet)
+        if self._is_finished:
+            self._tell_quiet(len(self._awaiting_quiet))
+        else:
+            self.selector.wakeup()
+        return quiet.wait(timeout_s)
+
     def run(self) -> None:
         """Process until `stop` is called, and close every connection."""
         try:
@@ -231,6 +253,7 @@ class Processor:
             request.receive.close()
         self._requests.clear()
         self.selector.close()
+        self._tell_quiet(len(self._awaiting_quiet))
 
     def process_once(self, timeout_ns: int | None = None) -> None:
         """Do one round: what is due, new connections, responses, what arrived and what was sent.
@@ -243,9 +266,19 @@ class Processor:
         due_ns = self._advance()
         self._register_accepted()
         self._send_responses()
-        is_idle = not (self._is_closed or self._calls or self._responses or self._accepted)
+        waiting_count = len(self._awaiting_quiet)
+        received_bytes = self.selector.metrics.bytes_received
+        is_awaited = self._is_closed or self._calls or self._responses or self._accepted
+        is_idle = not (is_awaited or waiting_count)
         self.selector.poll(wait_ns(self._clock, due_ns, timeout_ns) if is_idle else 0)
         self._run_calls()  # before requests of those who knew of them
+        self._handle_polled()
+        self._send_responses()
+        has_arrived = self.selector.metrics.bytes_received > received_bytes
+        self._end_round(waiting_count, is_quiet=not (has_arrived or self.selector.disconnected))
+
+    def _handle_polled(self) -> None:
+        """Handle what has arrived, what was sent, and who has hung up."""
         for receive in self.selector.completed_receives:
             self._handle_receive(receive)
         for send in self.selector.completed_sends:
@@ -255,7 +288,13 @@ class Processor:
                 self._handle_sent(send.channel_id)
         for channel_id, ended in self.selector.disconnected.items():
             self._handle_disconnect(channel_id, ended)
-        self._send_responses()
+
+    def _end_round(self, waiting_count: int, *, is_quiet: bool) -> None:
+        """Tell those that have waited since before the round, if they need wait no longer."""
+        self._delayed_rounds += 1
+        if is_quiet or not waiting_count or self._delayed_rounds >= _MOST_ROUNDS:
+            self._delayed_rounds = 0
+            self._tell_quiet(waiting_count)
 
     def _close_accepted(self) -> None:
         with suppress(IndexError):
@@ -270,6 +309,12 @@ class Processor:
     def _run_calls(self) -> None:
         while self._calls:
             self._calls.popleft()()
+
+    def _tell_quiet(self, count: int) -> None:
+        """Tell the first of those that wait for it."""
+        with suppress(IndexError):
+            for _ in range(count):
+                self._awaiting_quiet.popleft().set()
 
     def _advance(self) -> int | None:
         """Call what is due, end throttles, and return when something is due next."""

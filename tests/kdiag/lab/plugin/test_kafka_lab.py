@@ -1,6 +1,8 @@
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from select import select
+from threading import Event
 
 import pytest
 
@@ -12,6 +14,7 @@ from kdiag.lab.plugin.kafka_lab import KafkaLab
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
 from lab_ends.lab_client import LabClient
 
+DEADLINE_S = 60
 ASKING = MetadataRequest(topics=None)
 
 
@@ -57,6 +60,24 @@ def test_what_crossed_the_wire_can_be_read(lab: KafkaLab) -> None:
         assert line.startswith("Metadata v12 lab-client ")
         assert lab.lines(found.exchange.time_ns + 1) == []
         assert lab.capture.stat().st_size > 0
+
+
+def test_what_a_busy_broker_has_not_come_to_is_waited_for(lab: KafkaLab) -> None:
+    """A client has sent a request, and hung up."""
+    (node,) = lab.cluster.nodes
+    is_free = Event()
+    with LabClient(node.port) as client:
+        client.ask(ASKING, MetadataResponse, 12)
+        node.processor.call(lambda: is_free.wait(DEADLINE_S))
+        client.send(ASKING, 12)
+    with ThreadPoolExecutor() as pool:
+        found = pool.submit(lab.exchanges)
+        wait([found], 0.1)
+        assert not found.done()
+        is_free.set()
+        _, last = found.result(DEADLINE_S)
+
+    assert last.exchange.connection.closed_by == "client"
 
 
 def test_the_time_of_the_system_cannot_be_moved(tmp_path: Path) -> None:

@@ -283,6 +283,61 @@ def test_other_threads_end_its_wait() -> None:
     assert not thread.is_alive()
 
 
+class Receiver(Handler):
+    """Keeps requests that expect no response."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__()
+        self._server = server
+
+    def handle(self, request: ServerRequest) -> None:
+        """Keep it, and have the next one read."""
+        super().handle(request)
+        self._server.processor.respond(request.channel_id, None)
+
+
+@pytest.fixture
+def receiver(server: Server, monkeypatch: pytest.MonkeyPatch) -> Receiver:
+    """Return the handler of a server whose clients expect no responses."""
+    receiver = Receiver(server)
+    monkeypatch.setattr(server.processor, "_handler", receiver)
+    return receiver
+
+
+def test_who_waits_for_all_that_has_arrived_misses_nothing(
+    server: Server, receiver: Receiver
+) -> None:
+    """Neither what takes many rounds nor that a client has hung up."""
+    client = server.connect()
+    send(client, *[b"request"] * 50)
+    client.close()
+    thread = Thread(target=server.processor.run)
+    thread.start()
+    is_quiet = server.processor.await_quiet(DEADLINE_S)
+    seen = len(receiver.requests), [*receiver.ended]
+    server.processor.stop()
+    thread.join(DEADLINE_S)
+
+    assert (is_quiet, seen) == (True, (50, ["1"]))
+    assert server.processor.await_quiet(DEADLINE_S)
+
+
+def test_who_waits_for_all_that_has_arrived_does_not_wait_for_ever(
+    server: Server, receiver: Receiver
+) -> None:
+    """Where a client never pauses."""
+    client = server.connect()
+    told: list[bool] = []
+    thread = Thread(target=lambda: told.append(server.processor.await_quiet(DEADLINE_S)))
+    thread.start()
+    while thread.is_alive():
+        send(client, b"one", b"more")
+        server.turn(1)
+
+    assert told == [True]
+    assert len(receiver.requests) >= 100
+
+
 def test_a_connection_that_comes_after_the_end_is_closed(server: Server) -> None:
     """Rather than kept for ever: who has connected hears of it."""
     server.processor.close()
