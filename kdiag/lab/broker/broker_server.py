@@ -10,6 +10,7 @@ nodes goes over connections of its own (`peer_channels`), in the same thread.
 Source: Kafka's `BrokerServer`, `BrokerMetadataPublisher`.
 """
 
+import logging
 from collections.abc import Callable
 from contextlib import ExitStack
 from threading import Thread, get_ident
@@ -51,6 +52,8 @@ from kdiag.net.server.processor import Processor
 from kdiag.wire.client_release import ClientRelease
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
+
+LOG: Final = logging.getLogger(__name__)
 
 _QUIET_S: Final = 10.0
 """How long its thread may need to handle what has arrived."""
@@ -251,10 +254,13 @@ class BrokerServer:
     def await_quiet(self) -> None:
         """Wait until all is handled, and recorded, that has arrived by now; from any thread.
 
-        In its own thread, or without one, there is nothing to wait for.
+        In its own thread, or without one, there is nothing to wait for. If it takes too long, the
+        log has a line.
         """
-        if self._settings.is_threaded and self._thread.ident != get_ident():
-            self.processor.await_quiet(_QUIET_S)
+        if not self._settings.is_threaded or self._thread.ident == get_ident():
+            return
+        if not self.processor.await_quiet(_QUIET_S):
+            LOG.warning("broker %d has not handled all that has arrived", self.node_id)
 
     def _stop(self) -> None:
         """Close connections; the thread ends."""

@@ -8,6 +8,7 @@ import pytest
 
 from kdiag.clock import ManualClock
 from kdiag.errors import ConfigError
+from kdiag.lab.broker import broker_server
 from kdiag.lab.broker.lab_cluster import LabSettings
 from kdiag.lab.controller.quorum_controller import NewTopic
 from kdiag.lab.plugin.kafka_lab import KafkaLab
@@ -78,6 +79,19 @@ def test_what_a_busy_broker_has_not_come_to_is_waited_for(lab: KafkaLab) -> None
         _, last = found.result(DEADLINE_S)
 
     assert last.exchange.connection.closed_by == "client"
+
+
+def test_a_broker_that_is_busy_for_too_long_is_told(
+    lab: KafkaLab, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The recording may lack something then."""
+    monkeypatch.setattr(broker_server, "_QUIET_S", 0.01)
+    is_free = Event()
+    lab.cluster.nodes[0].processor.call(lambda: is_free.wait(DEADLINE_S))
+    assert lab.capture.exists()
+    is_free.set()
+
+    assert "broker 1 has not handled all that has arrived" in caplog.text
 
 
 def test_the_time_of_the_system_cannot_be_moved(tmp_path: Path) -> None:
