@@ -217,9 +217,10 @@ class Processor:
     def await_quiet(self, timeout_s: float) -> bool:
         """Wait until all is handled that has arrived by now; from any thread but the processor's.
 
-        All is handled behind the first round in which nothing arrives, and who waits is told behind
-        100 rounds at the latest; at once if there are none any more. What arrives on connections
-        that `accept` has not been given yet does not count.
+        All is handled behind the first round in which nothing arrives and no response has left (its
+        connection is read on then); who waits is told behind 100 rounds at the latest, at once if
+        there are none any more. What arrives on connections that `accept` has not been given yet
+        does not count.
 
         Returns:
             Whether it was so in that time.
@@ -275,7 +276,8 @@ class Processor:
         self._handle_polled()
         self._send_responses()
         has_arrived = self.selector.metrics.bytes_received > received_bytes
-        self._end_round(waiting_count, is_quiet=not (has_arrived or self.selector.disconnected))
+        is_quiet = not (has_arrived or self.selector.completed_sends or self.selector.disconnected)
+        self._end_round(waiting_count, is_quiet=is_quiet)
 
     def _handle_polled(self) -> None:
         """Handle what has arrived, what was sent, and who has hung up."""

@@ -284,16 +284,21 @@ def test_other_threads_end_its_wait() -> None:
 
 
 class Receiver(Handler):
-    """Keeps requests that expect no response."""
+    """Keeps requests and answers each at once, by default those that expect no response.
+
+    Attributes:
+        answer: what it answers with.
+    """
 
     def __init__(self, server: Server) -> None:
         super().__init__()
+        self.answer: list[bytes] | None = None
         self._server = server
 
     def handle(self, request: ServerRequest) -> None:
         """Keep it, and have the next one read."""
         super().handle(request)
-        self._server.processor.respond(request.channel_id, None)
+        self._server.processor.respond(request.channel_id, self.answer)
 
 
 @pytest.fixture
@@ -304,13 +309,15 @@ def receiver(server: Server, monkeypatch: pytest.MonkeyPatch) -> Receiver:
     return receiver
 
 
+@pytest.mark.parametrize(("answer", "count"), [(None, 50), ([b"answer"], 20)])
 def test_who_waits_for_all_that_has_arrived_misses_nothing(
-    server: Server, receiver: Receiver
+    server: Server, receiver: Receiver, answer: list[bytes] | None, count: int
 ) -> None:
     """Neither what takes many rounds nor that a client has hung up."""
+    receiver.answer = answer
     client = server.connect()
-    send(client, *[b"request"] * 50)
-    client.close()
+    send(client, *[b"request"] * count)
+    client.shutdown(socket.SHUT_WR)
     thread = Thread(target=server.processor.run)
     thread.start()
     is_quiet = server.processor.await_quiet(DEADLINE_S)
@@ -318,7 +325,7 @@ def test_who_waits_for_all_that_has_arrived_misses_nothing(
     server.processor.stop()
     thread.join(DEADLINE_S)
 
-    assert (is_quiet, seen) == (True, (50, ["1"]))
+    assert (is_quiet, seen) == (True, (count, ["1"]))
     assert server.processor.await_quiet(DEADLINE_S)
 
 
