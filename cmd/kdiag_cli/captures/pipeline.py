@@ -131,11 +131,10 @@ class ExchangePipeline:
             self._printer.finish()
 
     def _add_exchange(self, exchange: Exchange) -> None:
-        tells_names = may_tell_names(exchange)
-        if self._counts_all and not tells_names and self._count_like(exchange):
+        if self._counts_all and self.summary.add_like(exchange):
             return
         dissection = Dissection(exchange)
-        if tells_names:
+        if may_tell_names(exchange):
             self._names.learn(dissection)
         if self.brokers is not None:
             self.brokers.learn(dissection)
@@ -152,10 +151,10 @@ class ExchangePipeline:
             for each in self._deferred.add(dissection):
                 self._pass(each)
 
-    def _count_like(self, exchange: Exchange) -> bool:
-        """Count an exchange as others like it without reading it; return whether that will do."""
+    def _may_repeat(self, exchange: Exchange) -> bool:
+        """Return whether those like it need not be read: only numbers that count differ."""
         is_of_group = self.groups is not None and self.groups.concerns(exchange)
-        return not is_of_group and self.summary.add_like(exchange)
+        return not is_of_group and not may_tell_names(exchange)
 
     def _pass(self, dissection: Dissection) -> None:
         """Count and print an exchange if it is chosen; if it cannot be read, as malformed."""
@@ -181,7 +180,8 @@ class ExchangePipeline:
             self.is_partial = True
         if self._printer is not None:
             self._printer.exchange(dissection)
-        self.summary.add(dissection)
+        may_repeat = self._counts_all and self._may_repeat(dissection.exchange)
+        self.summary.add(dissection, may_repeat=may_repeat)
         if self.groups is not None:
             self.groups.add(dissection)
         if dissection.exchange.pairing is not Status.OK:  # those of `add_like` are paired

@@ -24,7 +24,7 @@ from kdiag.diagnosis.traffic.ledgers import (
     counted,
     findings_of,
 )
-from kdiag.exchange.model import Exchange
+from kdiag.exchange.model import Exchange, measured_latencies_ns
 from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
@@ -124,8 +124,7 @@ class Answering:
             first_waiting = waiting.get(number)
             if first_waiting is not None:
                 exchanges = [each for each in exchanges if each.number < first_waiting]
-            latencies = [each.latency_ns for each in exchanges]
-            ledger.add(each for each in latencies if each is not None)
+            ledger.add(measured_latencies_ns(exchanges))
 
         return again
 

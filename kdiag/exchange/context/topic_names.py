@@ -12,7 +12,7 @@ names are known, so that what is printed has names from the first line on.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Final
@@ -80,10 +80,11 @@ class TopicNames:
         """Return the name of a topic id; None if it is not known."""
         return self._names.get(topic_id)
 
-    def of(self, topic_ids: Iterable[str]) -> dict[str, str]:
+    def of(self, topic_ids: Collection[str]) -> dict[str, str]:
         """Return the known names of some ids, by id."""
         names = self._names
-        return {each: names[each] for each in sorted(topic_ids) if each in names}
+        in_order = sorted(topic_ids) if len(topic_ids) > 1 else topic_ids
+        return {each: names[each] for each in in_order if each in names}
 
     def has_all(self, topic_ids: AbstractSet[str]) -> bool:
         """Return whether each of the ids has a name."""

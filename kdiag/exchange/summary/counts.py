@@ -146,8 +146,13 @@ class Summary:
         self._fresh: list[_Series] = []
         self.watch: Callable[[Dissection], AgainOn | None] | None = None
 
-    def add(self, dissection: Dissection) -> None:
-        """Count an exchange; its bodies are decoded for status, error and topics."""
+    def add(self, dissection: Dissection, *, may_repeat: bool = True) -> None:
+        """Count an exchange; its bodies are decoded for status, error and topics.
+
+        Args:
+            dissection: of the exchange.
+            may_repeat: whether `add_like` may count those like it, so that nobody reads them.
+        """
         exchange = dissection.exchange
         attributes = (  # those of an `_Alike`, which takes five times as long to make
             (exchange.api_key, exchange.version),
@@ -168,7 +173,7 @@ class Summary:
         if exchange.end_ns - exchange.time_ns > self.slowest.floor_ns:
             self.slowest.offer(exchange)
         again_on = None if self.watch is None else self.watch(dissection)
-        if self._tallies is not None:
+        if may_repeat and self._tallies is not None:
             self._tallies.keep(dissection, _Known(tally, again_on, {}))
 
     def add_like(self, exchange: Exchange) -> bool:

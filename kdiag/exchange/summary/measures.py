@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from kdiag.exchange.model import Exchange
+from kdiag.exchange.model import Exchange, measured_latencies_ns
 
 _DIGITS: Final = 11
 _MOST_FRESH: Final = 4096  # counted at once, which takes half as long as one by one
@@ -72,8 +72,7 @@ class Measures:
         assert response is not None
         self.request_bytes += len(exchanges) * request.size
         self.response_bytes += len(exchanges) * response.size
-        latencies = [each.latency_ns for each in exchanges]
-        self._fresh.extend(each for each in latencies if each is not None)
+        self._fresh += measured_latencies_ns(exchanges)
         if len(self._fresh) >= _MOST_FRESH:
             self._count_fresh()
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kdiag.exchange.model import Gap, Protocol, Status
+from kdiag.exchange.model import Gap, Protocol, Status, measured_latencies_ns
 from recordings.exchange_maker import (
     LATENCY_NS,
     START_NS,
@@ -108,3 +108,21 @@ def test_half_an_exchange_has_no_latency(
 ) -> None:
     """None is not zero: nobody knows how long it took."""
     assert make_exchange(request_data, response_data, version=None).latency_ns is None
+
+
+def test_the_latencies_of_many_are_those_of_each_that_has_one() -> None:
+    """They are made in another way, as there are millions."""
+    whole = make_exchange(b"asked", b"answered", version=None)
+    early = make_exchange(b"asked", b"answered", version=None)
+    early.request = whole_frame(b"asked", START_NS + 2 * LATENCY_NS)
+    at_once = make_exchange(b"asked", b"answered", version=None)
+    at_once.request = whole_frame(b"asked", START_NS + LATENCY_NS)
+    halves = [
+        make_exchange(b"asked", None, version=None),
+        make_exchange(None, b"answered", version=None),
+    ]
+    exchanges = [whole, early, at_once, *halves]
+
+    singly = [each.latency_ns for each in exchanges]
+    assert measured_latencies_ns(exchanges) == [each for each in singly if each is not None]
+    assert singly == [LATENCY_NS, None, 0, None, None]

@@ -1,11 +1,14 @@
 import pytest
 
+from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Connection, Gap, Status
 from kdiag.exchange.selection import Selection
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
+from kdiag.wire.schema import Struct
 from kdiag_cli.captures.pipeline import ExchangePipeline
 from recordings.exchange_maker import START_NS, make_connection, make_exchange
 
@@ -104,6 +107,28 @@ def test_counting_chosen_exchanges_reads_each() -> None:
         pipeline.add([make_exchange(HeartbeatRequest(), response, version=3)])
     assert pipeline.summary.errors == {"REBALANCE_IN_PROGRESS": 30}
     assert pipeline.summary.exchanges == 30
+
+
+@pytest.mark.parametrize(
+    ("request_of", "response", "counts_rebalances", "reads_each"),
+    [
+        (HeartbeatRequest, HeartbeatResponse(), False, False),
+        (HeartbeatRequest, HeartbeatResponse(), True, True),
+        (MetadataRequest, MetadataResponse(), False, True),
+    ],
+)
+def test_counting_alone_reads_what_tells_more_than_counts(
+    request_of: type[Struct], response: Struct, *, counts_rebalances: bool, reads_each: bool
+) -> None:
+    """That is names, and groups where rebalances are counted; else those like many go unread."""
+    pipeline = ExchangePipeline(TopicNames(), Selection(), None, None)
+    if counts_rebalances:
+        pipeline.groups = CaptureEvents(lambda topic_id: topic_id)
+    read: list[Dissection] = []
+    pipeline.summary.watch = read.append
+    for _ in range(100):
+        pipeline.add([make_exchange(request_of(), response, version=3)])
+    assert (pipeline.summary.exchanges, len(read) == 100) == (100, reads_each)
 
 
 class Faulty(Notes):
