@@ -152,7 +152,7 @@ class ExchangePipeline:
                 self._pass(each)
 
     def _may_repeat(self, exchange: Exchange) -> bool:
-        """Return whether those like it need not be read: only numbers that count differ."""
+        """Return whether those like it may go unread: they tell no names, and nothing of groups."""
         is_of_group = self.groups is not None and self.groups.concerns(exchange)
         return not is_of_group and not may_tell_names(exchange)
 

@@ -284,10 +284,10 @@ def test_other_threads_end_its_wait() -> None:
 
 
 class Receiver(Handler):
-    """Keeps requests and answers each at once, by default those that expect no response.
+    """Keeps requests, and is done with each at once.
 
     Attributes:
-        answer: what it answers with.
+        answer: what it answers with; None if the clients expect nothing.
     """
 
     def __init__(self, server: Server) -> None:
