@@ -1,12 +1,11 @@
 """What every test can ask for: a real Kafka, its jars, Kafka as judge, the reference material.
 
-Tests with the marker `real` start other programs: Kafka, Spark, a browser, a delayed network. They
-are left out unless `-m real` (these alone) or `-m ""` (all) asks for them.
+Which tests run is a matter of their tier: see `tiers.tier`.
 """
 
 import os
 import signal
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from importlib.util import find_spec
@@ -26,9 +25,10 @@ from real_kafka.wan_cluster import WanCluster
 from spark_runs import class_archive
 from tiers import sampling
 from tiers.collection import Collection
-from tiers.cpu_budget import CpuBudget
 from tiers.sampling import IS_CI, IS_EXHAUSTIVE
-from tiers.workers import ByFileOrGroup, set_priority
+from tiers.second_try import SecondTry
+from tiers.tier import THOROUGH, Tiers
+from tiers.workers import ByFileOrGroup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,24 +69,28 @@ SPARKS_FILES = [
 ]
 """Tests of modules that import Spark, which only the extra `dev` brings."""
 
-settings.register_profile("exhaustive", deadline=None, max_examples=300)
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=25)
-settings.register_profile("dev", deadline=None, max_examples=25)
-settings.load_profile("exhaustive" if IS_EXHAUSTIVE else "ci" if IS_CI else "dev")
-
 collect_ignore = [] if IS_CI or find_spec("pyspark") else SPARKS_FILES
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option of the budget."""
-    help_text = "fail if the run takes more CPU time than this (seconds, all workers together)"
-    parser.addoption("--cpu-budget", type=float, metavar="S", help=help_text)
+    """Add the option of the second try."""
+    help_text = "run what failed once more, alone; write to the file what passed then"
+    parser.addoption("--second-try", type=Path, metavar="FILE", help=help_text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect quickly, and measure the CPU time of the run."""
+    """Collect quickly, keep tests to their tiers, and try as many examples as theirs has."""
+    tier = config.getoption("markexpr")
     config.pluginmanager.register(Collection())
-    config.pluginmanager.register(CpuBudget(config.getoption("--cpu-budget")))
+    config.pluginmanager.register(Tiers(tier))
+    notes, is_worker = config.getoption("--second-try"), hasattr(config, "workerinput")
+    if notes and not is_worker:
+        config.pluginmanager.register(SecondTry(notes))
+    examples = 300 if IS_EXHAUSTIVE else 50 if tier == THOROUGH else 10
+    settings.register_profile(
+        "tier", derandomize=IS_CI and not IS_EXHAUSTIVE, deadline=None, max_examples=examples
+    )
+    settings.load_profile("tier")
 
 
 def pytest_report_header() -> str:
@@ -111,13 +115,6 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFileOrGroup | None:
     """Divide the tests among workers by files and groups."""
     return ByFileOrGroup(config, log) if config.getoption("dist") == "loadfile" else None
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Let nothing disturb a test that measures time, nor what its fixtures start."""
-    set_priority(item.nodeid)
-    return (yield)
 
 
 @contextmanager

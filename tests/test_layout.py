@@ -34,11 +34,59 @@ MIRRORED = {
 }
 FROM_SCHEMAS = ("kdiag/wire/api/", "kdiag/wire/internal/")
 """Message classes made from Kafka's schemas: as long as those are, tested by the vectors."""
-OF_DATA = ("kdiag/findings/", "kdiag/diagnosis/error_codes/")
-"""Folders of tables: their modules may be tested together, by the tests of what joins them."""
 VAGUE = {"base", "common", "core", "helper", "helpers", "manager", "misc", "util", "utils"}
 MAX_LINES = {"kdiag": 600, "cmd": 600, "tests": 800}
 MAX_ENTRIES = 15
+OF_ONE_KIND = {"cmd/kdiag_cli/commands", "tests/kdiag_cli/commands"}
+"""Folders whose entries are all of one kind: they may have more."""
+MAX_ATTRIBUTES = 12
+MAX_METHODS = 25
+LARGE = {
+    "AbstractCoordinator": (10, 31),
+    "BrokerAssignedMember": (14, 22),
+    "BrokerServer": (17, 16),
+    "CaptureDecoder": (23, 36),
+    "CaptureReader": (14, 12),
+    "Channel": (16, 24),
+    "ClassicGroup": (12, 35),
+    "ClassicRebalance": (3, 26),
+    "ClusterClient": (9, 29),
+    "ClusterConnectionStates": (4, 28),
+    "ConsumerMembershipManager": (16, 27),
+    "ConsumerNetworkClient": (11, 30),
+    "ExchangeCollector": (13, 4),
+    "ExchangePipeline": (16, 10),
+    "FetchRecovery": (11, 28),
+    "Flow": (18, 47),
+    "FrameStream": (17, 17),
+    "GeneralAssignment": (13, 18),
+    "GroupMetadata": (16, 37),
+    "GroupTail": (18, 23),
+    "LogSegment": (11, 30),
+    "Matcher": (16, 30),
+    "NetworkClient": (13, 49),
+    "OffsetCommits": (13, 25),
+    "PacketIndex": (14, 8),
+    "PartitionLog": (12, 30),
+    "ProbeMember": (15, 17),
+    "Processor": (15, 30),
+    "ProxyRelay": (13, 27),
+    "QuorumController": (10, 26),
+    "Reassembly": (15, 26),
+    "SaslAuthenticator": (16, 15),
+    "SaslServerAuthenticator": (18, 18),
+    "Selector": (14, 37),
+    "SortedBatch": (20, 20),
+    "Summary": (14, 17),
+    "TcpDirectionTracker": (17, 14),
+    "TlsDirection": (14, 14),
+    "TlsTransport": (11, 32),
+    "TransactionCoordinator": (8, 33),
+    "_Blocks": (14, 15),
+    "_Parser": (5, 27),
+    "_Walker": (14, 4),
+}
+"""Classes with more attributes or methods than that, and how many of each: a list that shrinks."""
 MIN_LINES = 40
 SHORT = {
     "kdiag/__main__.py": "it hands over to the program",
@@ -70,6 +118,7 @@ def is_from_schemas(path: Path) -> bool:
     return path.as_posix().startswith(FROM_SCHEMAS)
 
 
+@pytest.mark.thorough
 def test_the_top_level_holds_only_what_everybody_knows_to_look_for(
     require_programs: Callable[..., None],
 ) -> None:
@@ -92,7 +141,38 @@ def test_a_folder_reads_as_a_table_of_contents() -> None:
             if entry.stem not in {"__init__", "__main__"} and entry != Path():
                 entries[entry.parent.as_posix()].add(entry.name)
     counts = {folder: len(names) for folder, names in entries.items()}
-    assert {folder: count for folder, count in counts.items() if count > MAX_ENTRIES} == {}
+    many = {folder for folder, count in counts.items() if count > MAX_ENTRIES}
+    assert many - OF_ONE_KIND == set()
+
+
+def class_sizes() -> Iterator[tuple[str, int, int]]:
+    """Yield each class written by hand: its name, the attributes it sets, its methods."""
+    for path in python_files("kdiag", "cmd"):
+        if is_from_schemas(path):
+            continue
+        for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+                yield node.name, len({*set_on_self(methods)}), len(methods)
+
+
+def set_on_self(methods: list[ast.FunctionDef]) -> Iterator[str]:
+    """Yield the names of the attributes that methods set."""
+    for node in (each for method in methods for each in ast.walk(method)):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+                yield name
+
+
+@pytest.mark.thorough
+def test_a_class_is_one_life() -> None:
+    """It has at most 12 attributes and 25 methods; what has more grows no further."""
+    large = {
+        name: (attributes, methods)
+        for name, attributes, methods in class_sizes()
+        if attributes > MAX_ATTRIBUTES or methods > MAX_METHODS
+    }
+    assert large == LARGE, "a class that has become smaller has a smaller entry here, or none"
 
 
 def test_a_module_holds_a_whole_idea() -> None:
@@ -147,25 +227,20 @@ def test_every_file_can_be_read_in_one_sitting() -> None:
 
 
 @pytest.mark.parametrize(("source", "tests"), MIRRORED.items())
-def test_every_module_has_its_test_file_and_every_test_file_its_module(
+def test_every_package_has_its_tests_and_every_folder_of_tests_its_package(
     source: str, tests: str
 ) -> None:
-    """A module `a/b.py` is tested by `a/test_b.py`, and by looking there one finds it."""
-    files = {path for path in python_files(source) if path.stem != "__init__"}
-    modules = {path.relative_to(source) for path in files}
-    untested = {
-        path.relative_to(source)
-        for path in files
-        if is_from_schemas(path) or path.as_posix().startswith(OF_DATA)
+    """What is in `a/` is tested in `a/` below `tests`, and by looking there one finds it."""
+    packages = {
+        path.relative_to(source).parent
+        for path in python_files(source)
+        if path.stem not in {"__init__", "__main__"} and not is_from_schemas(path)
     }
-    untested.add(Path("__main__.py"))
     tested = {
-        path.relative_to(tests).with_name(path.name.removeprefix("test_"))
-        for path in python_files(tests)
-        if path.stem != "conftest"
+        path.relative_to(tests).parent for path in python_files(tests) if path.stem != "conftest"
     }
-    assert modules - untested - tested == set(), "modules without a test file"
-    assert tested - modules == set(), "test files without a module"
+    assert packages - tested == set(), "packages without tests"
+    assert {each for each in tested if not (ROOT / source / each).is_dir()} == set()
 
 
 def test_names_tell_what_is_inside() -> None:
@@ -210,6 +285,7 @@ def loaded_by(*arguments: str) -> set[str]:
     return set(loaded.split())
 
 
+@pytest.mark.thorough
 def test_the_front_door_of_the_library_imports_nothing() -> None:
     """`import kdiag` loads one module, whatever `__all__` offers."""
     program = "import sys; before = {*sys.modules}; import kdiag; print(*{*sys.modules} - before)"
@@ -219,6 +295,7 @@ def test_the_front_door_of_the_library_imports_nothing() -> None:
     assert done.stdout.split() == ["kdiag"]
 
 
+@pytest.mark.thorough
 def test_help_imports_no_heavy_library() -> None:
     """`kdiag --help` answers at once because it loads neither numpy nor anything as large."""
     loaded = loaded_by("--help")
@@ -226,6 +303,7 @@ def test_help_imports_no_heavy_library() -> None:
     assert HEAVY & loaded == set()
 
 
+@pytest.mark.thorough
 def test_what_a_table_needs_reads_no_records() -> None:
     """A command that only looks something up loads no codec: that was a quarter of its time."""
     loaded = loaded_by("errcode", "3")
@@ -233,6 +311,7 @@ def test_what_a_table_needs_reads_no_records() -> None:
     assert {"cramjam", "lz4", "zstandard", "kdiag.wire.records.batch"} & loaded == set()
 
 
+@pytest.mark.thorough
 def test_where_spark_is_missing_its_tests_are_left_out() -> None:
     """Without the extra `dev`, as after the README's commands."""
     program = (

@@ -29,6 +29,7 @@ def test_the_vectors_hold_every_api_version_that_kafka_ever_shipped() -> None:
 
 
 @pytest.mark.real
+@pytest.mark.soak
 @pytest.mark.parametrize("command", ["table", "names"])
 def test_the_tables_are_what_the_newest_kafka_says(
     command: str, get_kafka_jars: Callable[[str], Path]
@@ -39,6 +40,7 @@ def test_the_tables_are_what_the_newest_kafka_says(
 
 
 @pytest.mark.real
+@pytest.mark.soak
 @pytest.mark.parametrize("version", VERSIONS)
 def test_kafka_reads_the_vectors_as_they_say(
     version: str,
@@ -51,7 +53,7 @@ def test_kafka_reads_the_vectors_as_they_say(
     assert all(answer["canonical"] and not answer["remaining_bytes"] for answer in answers)
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_kafka_says_what_is_wrong_with_bytes_that_it_cannot_read(
     kafka_reads: Callable[[str, Iterable[Mapping[str, object]]], list[dict[str, Any]]],
 ) -> None:

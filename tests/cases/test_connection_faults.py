@@ -64,10 +64,11 @@ FAULTS: Final = {
 
 
 MUTE: Final = {"packets are dropped", "silent", "silent to TLS"}
-AWAITED: Final = pytest.mark.real
+AWAITED: Final = pytest.mark.soak
 """Two seconds pass until kdiag gives up."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "fault", [pytest.param(each, marks=AWAITED) if each in MUTE else each for each in FAULTS]
 )

@@ -17,7 +17,7 @@ from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.reader import CaptureReader
 from programs.kdiag_program import kdiag
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 SMALL = 32 << 10
 LARGE = 256 << 10
@@ -104,6 +104,7 @@ def look(capture: Path) -> tuple[TcpFacts, RequestCycles]:
     return connection.tcp, turns
 
 
+@pytest.mark.bench
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_the_side_that_limits_is_named(
     name: str, make_delayed_path: Callable[..., DelayedPath]

@@ -30,7 +30,7 @@ TABLES = ("exchanges", "batches", "connections", "gaps")
 ANSWER = "SELECT api, count(*) AS n FROM exchanges GROUP BY api ORDER BY api"
 
 pytestmark = [
-    pytest.mark.real,
+    pytest.mark.soak,
     pytest.mark.skipif(bool(missing()) and not IS_CI, reason=missing()),
 ]
 

@@ -17,6 +17,8 @@ from spark_runs.pipeline_parts import (
 )
 from tiers.sampling import IS_EXHAUSTIVE, SEED, sample
 
+pytestmark = pytest.mark.thorough
+
 DIVISIONS: Final = ((1, 64 << 20), (2, 64 << 10), (7, 4 << 10))
 """Parts of the connections, and bytes of a split."""
 LARGE_BYTES: Final = 1 << 20

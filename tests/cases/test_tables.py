@@ -109,6 +109,7 @@ def batch_key(row: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in TABLES["batches"].key)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("files", capture_sets())
 def test_the_tables_say_what_the_documents_say(files: list[Path], write_tables: Write) -> None:
     """Every exchange, batch, record, connection and gap is a row, with the values of its JSON."""

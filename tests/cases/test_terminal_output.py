@@ -89,6 +89,7 @@ def check_width(arguments: Sequence[object], width: int) -> Done:
     return done
 
 
+@pytest.mark.thorough
 def test_reports_fit(tables: Path) -> None:
     """With all columns, too."""
     commands = [
@@ -100,6 +101,7 @@ def test_reports_fit(tables: Path) -> None:
         assert check_width(arguments, width).code == 0, arguments
 
 
+@pytest.mark.thorough
 def test_answers_to_queries_fit(tables: Path) -> None:
     """Of any number of columns, with wide characters and words without an end."""
     commands = [("query", tables, sql, *options) for sql in QUERIES for options in ((), ("-w",))]
@@ -107,6 +109,7 @@ def test_answers_to_queries_fit(tables: Path) -> None:
         assert check_width(arguments, width).code == 0, arguments
 
 
+@pytest.mark.thorough
 def test_what_commands_print_fits() -> None:
     """Tables, lines, a topic and what is said on stderr."""
     commands: list[tuple[object, ...]] = [
@@ -141,6 +144,7 @@ def test_what_commands_print_fits() -> None:
         check_width(arguments, width)
 
 
+@pytest.mark.thorough
 def test_what_live_commands_print_fits() -> None:
     """Of brokers that answer, and one that does not."""
     commands = [
@@ -199,6 +203,7 @@ def test_faults_fit() -> None:
                 check_width(["lab", "fault", *command, "--control", port.address], width)
 
 
+@pytest.mark.thorough
 @for_each("width", WIDTHS)
 @for_each("is_wide", [False, True])
 def test_what_is_measured_fits(width: int, *, is_wide: bool) -> None:
@@ -217,6 +222,7 @@ def test_what_is_measured_fits(width: int, *, is_wide: bool) -> None:
         assert [line for line in output.lines if columns_of(line) > width] == []
 
 
+@pytest.mark.thorough
 def test_a_pipe_does_not_load_rich() -> None:
     """Neither for a table, nor for help or a topic, nor for what goes wrong."""
     program = (
@@ -237,6 +243,7 @@ def test_a_pipe_does_not_load_rich() -> None:
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "none loaded")
 
 
+@pytest.mark.thorough
 def test_a_terminal_gets_what_rich_draws() -> None:
     """The same program, on a terminal of its own."""
     program = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))"

@@ -12,6 +12,7 @@ SCRIPT = Path(__file__).with_name("blocks.py")
 INPUTS = 20_000 if IS_EXHAUSTIVE else 25
 
 
+@pytest.mark.thorough
 def test_damaged_captures_read_the_same_in_blocks_of_any_size() -> None:
     """Packets lost, cut, doubled, moved and changed give the same rows however they are read."""
     for number in range(INPUTS):
@@ -30,6 +31,7 @@ def test_a_difference_is_told() -> None:
     assert packet_damage.difference([one, other]) == "exchanges: [2] is not [3]"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux does")
 def test_the_long_run_states_its_figures(tmp_path: Path) -> None:
     """By hand it says how many inputs differed, the slowest one and the largest memory."""

@@ -10,7 +10,7 @@ from lab_ends.rounds.round_reader import RoundError
 from lab_ends.rounds.round_writer import AckedBatch
 from tiers.sampling import IS_EXHAUSTIVE, SEED
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 ROUNDS = 1_000 if IS_EXHAUSTIVE else 24
 
 

@@ -10,6 +10,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is measu
 INPUTS = 20_000 if IS_EXHAUSTIVE else 100
 
 
+@pytest.mark.thorough
 def test_no_damaged_input_breaks_a_rule(tmp_path: Path) -> None:
     """Damaged bytes raise kdiag's own errors alone, in bounded time and memory."""
     command = [sys.executable, str(Path(__file__).with_name("run.py")), "--inputs", str(INPUTS)]

@@ -24,7 +24,7 @@ from kdiag.wire.records.writer import write_batch
 from real_kafka.releases import VERSIONS
 from real_kafka.secure_cluster import SecureCluster
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 TIMEOUT_MS = 10_000
 RECORDS = [
@@ -76,6 +76,7 @@ def fetch(broker: BrokerSocket, topic: str) -> bytes:
     return response.records or b""
 
 
+@pytest.mark.real
 def test_kdiag_knows_every_version_of_every_api_that_a_broker_offers(broker: BrokerSocket) -> None:
     """What a broker lists as its own lies within kdiag's catalog."""
     offered = broker.ask(ApiVersionsRequest(), 0, ApiVersionsResponse).api_keys
@@ -106,6 +107,7 @@ def test_a_broker_answers_a_version_that_it_lacks_in_version_0(broker: BrokerSoc
     ]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_a_broker_stores_our_batches_and_gives_them_back(
     compression: str, broker: BrokerSocket

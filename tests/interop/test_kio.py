@@ -15,6 +15,8 @@ from kdiag.wire.codec.messages import decode, encode
 from kdiag.wire.schema import Field, Kind, Struct, fields_of, snake_to_camel
 from tiers.sampling import IS_EXHAUSTIVE, sample
 
+pytestmark = pytest.mark.thorough
+
 schema = pytest.importorskip("kio.schema", reason="kio is not installed")
 serial = pytest.importorskip("kio.serial")
 

@@ -20,7 +20,7 @@ from real_kafka.releases import NEWEST
 from recordings.expected_exchanges import decode_lines
 
 pytestmark = [
-    pytest.mark.real,
+    pytest.mark.soak,
     pytest.mark.skipif(os.geteuid() != 0, reason="capturing needs root"),
 ]
 TRIES = 100
@@ -78,6 +78,7 @@ def _is_of(line: dict[str, Any], address: str) -> bool:
     return bool(line["kind"] == "exchange" and line["broker"] == address)
 
 
+@pytest.mark.real
 @pytest.mark.skipif(shutil.which("tcpdump") is None, reason="tcpdump compiles filters")
 def test_all_interfaces_are_watched_through_a_filter(
     get_kafka_jars: Callable[[str], Path], tmp_path: Path

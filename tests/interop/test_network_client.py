@@ -23,7 +23,7 @@ from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import Versions
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 S = 1_000_000_000
 BROKERS = (1, 2, 3)
 TOPIC = "orders"
@@ -109,6 +109,7 @@ def test_every_broker_tells_its_versions(cluster: KafkaCluster) -> None:
                 assert known.range(API_BY_KEY[each.api_key]) == offered
 
 
+@pytest.mark.real
 def test_every_broker_finds_the_same_coordinator(cluster: KafkaCluster) -> None:
     """Also of a group that does not exist, as soon as the internal topic does."""
     question = FindCoordinatorRequest(coordinator_keys=["no-such-group"])

@@ -21,7 +21,7 @@ from kdiag.report.capture import open_capture
 from programs.interpreters import find_interpreter
 from tiers.sampling import IS_EXHAUSTIVE
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 TOPIC = ROOT / "cmd" / "kdiag_cli" / "help" / "library" / "library.md"
@@ -123,6 +123,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return wheel, again / wheel.name
 
 
+@pytest.mark.real
 def test_both_hold_every_file_of_the_program(packages: tuple[Path, Path]) -> None:
     """A wheel that is made of the sdist is the same; SQL, help and scripts are in both."""
     names = [sorted(zipfile.ZipFile(each).namelist()) for each in packages]

@@ -18,7 +18,7 @@ from programs.kdiag_program import Done, kdiag
 from real_kafka.releases import OLDEST, VERSIONS, release
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 QUORUM = json.dumps(
     {"topics": [{"topicName": "__cluster_metadata", "partitions": [{"partitionIndex": 0}]}]}
@@ -79,6 +79,7 @@ def spoken(address: str, *arguments: str) -> dict[str, dict[str, Any]]:
     return {row["api"]: row for row in json.loads(done.out)["data"]}
 
 
+@pytest.mark.real
 def test_every_request_that_only_reads_is_answered_in_every_version(cluster: SecureCluster) -> None:
     """With all fields at their defaults; whatever the broker says, it understood."""
     rows = spoken(cluster.address(Listener.PLAINTEXT))
@@ -96,6 +97,7 @@ def test_every_request_that_only_reads_is_answered_in_every_version(cluster: Sec
     assert asked > 70
 
 
+@pytest.mark.real
 def test_a_topic_is_made_written_read_and_deleted(cluster: SecureCluster) -> None:
     """By raw requests alone; records are decoded in the answer."""
     topic = {"name": "by-hand", "numPartitions": 1, "replicationFactor": 1}
@@ -174,6 +176,7 @@ def test_what_a_user_may_not_do_is_exit_code_5(cluster: SecureCluster) -> None:
     assert "TOPIC_AUTHORIZATION_FAILED" in done.err
 
 
+@pytest.mark.real
 def test_passwords_do_not_show(cluster: SecureCluster) -> None:
     """The broker keeps them back as well."""
     form = json.dumps({"resources": [{"resourceType": 4, "resourceName": "1"}]})

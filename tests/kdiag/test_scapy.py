@@ -116,6 +116,7 @@ def test_what_is_left_out_has_its_default() -> None:
     assert request.body == {"statesFilter": [], "typesFilter": []}
 
 
+@pytest.mark.thorough
 @for_each("api", APIS, ids=lambda api: api.name)
 def test_every_api_can_be_crafted_and_read_in_every_version(api: Any) -> None:
     """Both directions; the header of each version is the right one."""
@@ -130,6 +131,7 @@ def test_every_api_can_be_crafted_and_read_in_every_version(api: Any) -> None:
         assert (read.dissection().status, answer.dissection().status) == (Status.OK, Status.OK)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kafka", ["3.9.1", "4.4.0"])
 def test_the_frames_that_kafka_wrote_are_read_and_written_again(kafka: str) -> None:
     """Every API and version that these Kafkas have, with values in all fields."""
@@ -388,6 +390,7 @@ def test_the_examples_of_the_help_run(
     assert "###[ Kafka request ]###" in printed
 
 
+@pytest.mark.thorough
 def test_any_bytes_can_be_dissected() -> None:
     """What is no frame becomes scapy's Raw; nothing is raised."""
     chance = random.Random(0)

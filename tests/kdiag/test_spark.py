@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 TOPIC = (ROOT / "cmd" / "kdiag_cli" / "help" / "library" / "spark.md").read_text(encoding="utf-8")
 CELLS = re.findall(r"^```python\n(.*?)^```$", TOPIC, re.DOTALL | re.MULTILINE)
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 
+@pytest.mark.real
 def test_rows_are_those_of_one_process(spark: "SparkSession", tmp_path: Path) -> None:
     """By the functions, and by the format."""
     sets = sample("captures as DataFrames", list(recorded_sets()), 5)

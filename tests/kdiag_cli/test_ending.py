@@ -10,6 +10,8 @@ from folders import ROOT
 from programs.child_program import ChildProgram
 from programs.kdiag_program import COMMAND
 
+pytestmark = pytest.mark.thorough
+
 ACKS: Final = str(ROOT / "captures" / "acks.pcap")
 COMMANDS: Final = (
     ("--help",),

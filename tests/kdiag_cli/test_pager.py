@@ -27,6 +27,7 @@ def write_pager(path: Path, command: str) -> None:
     path.chmod(0o700)
 
 
+@pytest.mark.thorough
 def test_what_is_printed_goes_through_the_pager_as_on_a_terminal(seen: Path) -> None:
     """With its columns; what is said of the end comes after the person has left it."""
     done = kdiag_on_terminal(100, "decode", GROUP, "--pager")
@@ -50,6 +51,7 @@ def test_a_filter_that_matches_nothing_starts_no_pager(seen: Path) -> None:
     assert not seen.exists()
 
 
+@pytest.mark.thorough
 def test_a_pager_that_is_left_early_ends_the_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ def write_release(jars: Path) -> None:
             archive.writestr(f"common/message/SaslHandshake{kind}.json", json.dumps(schema))
 
 
+@pytest.mark.thorough
 def test_the_program_writes_the_modules_and_the_tables(tmp_path: Path) -> None:
     """Everything that schemas make comes from one command."""
     write_release(tmp_path / "jars")
@@ -38,6 +39,7 @@ def test_the_program_writes_the_modules_and_the_tables(tmp_path: Path) -> None:
     assert 'mechanism: String = ""' in module
 
 
+@pytest.mark.thorough
 def test_what_clients_speak_is_written_if_it_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -51,7 +51,7 @@ def test_the_releases_of_the_table_are_those_that_are_fetched() -> None:
     assert tuple(each.rpartition(".")[0] for each in CLIENTS) == RELEASES
 
 
-@pytest.mark.real
+@pytest.mark.soak
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_clients_themselves_say_what_the_table_says(
     get_kafka_jars: Callable[[str], Path], version: str
@@ -65,7 +65,7 @@ def test_the_clients_themselves_say_what_the_table_says(
     assert spoken == release.spoken
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_clients_without_schemas_can_be_asked(
     require_programs: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -75,7 +75,7 @@ def test_clients_without_schemas_can_be_asked(
     assert (said.release, said.names[3], said.versions[3]) == ("0.10.0", "METADATA", (0, 1))
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_jars_without_clients_are_an_error(
     require_programs: Callable[..., None], tmp_path: Path
 ) -> None:

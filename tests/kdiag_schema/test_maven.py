@@ -8,7 +8,7 @@ from kdiag_schema.release import read_release
 from real_kafka.releases import NEWEST
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_maven_brings_the_jars_that_hold_schemas(
     require_programs: Callable[..., None], tmp_path: Path
 ) -> None:

@@ -42,6 +42,7 @@ def kafka_jars(get_kafka_jars: Callable[[str], Path]) -> list[Path]:
 
 
 @pytest.mark.real
+@pytest.mark.soak
 def test_the_program_makes_exactly_the_files_in_the_tree(
     kafka_jars: list[Path], tmp_path: Path
 ) -> None:
@@ -60,6 +61,7 @@ def test_the_program_makes_exactly_the_files_in_the_tree(
     assert NEWEST == NEWEST_KAFKA
 
 
+@pytest.mark.thorough
 def test_a_file_of_a_message_that_is_gone_is_removed(tmp_path: Path) -> None:
     """What the schemas no longer make does not stay behind; the package file does."""
     folder = tmp_path / "kdiag/wire/api"
@@ -72,6 +74,7 @@ def test_a_file_of_a_message_that_is_gone_is_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
+@pytest.mark.soak
 def test_every_field_of_every_version_is_what_the_newest_jar_with_that_version_says(
     kafka_jars: list[Path],
 ) -> None:
@@ -88,7 +91,7 @@ def test_every_field_of_every_version_is_what_the_newest_jar_with_that_version_s
     assert len(pairs) == 2 * len(spoken_pairs())
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_a_class_has_the_versions_that_some_jar_has_and_no_other(kafka_jars: list[Path]) -> None:
     """Merging neither loses a version nor makes one up."""
     owned: dict[type[Struct], set[int]] = {}
@@ -102,7 +105,7 @@ def test_a_class_has_the_versions_that_some_jar_has_and_no_other(kafka_jars: lis
     assert (apis, records) == ([], [])
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_a_field_that_a_version_lacks_is_ignorable_as_its_jar_says(kafka_jars: list[Path]) -> None:
     """Dropping a set value silently, or refusing it, is Kafka's decision."""
     checked = 0
@@ -115,7 +118,7 @@ def test_a_field_that_a_version_lacks_is_ignorable_as_its_jar_says(kafka_jars: l
     assert checked > 1000
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_a_default_is_that_of_the_newest_jar_with_the_field(kafka_jars: list[Path]) -> None:
     """A message made without a field holds what Kafka's own would."""
     expected: dict[tuple[type[Struct], str], object] = {}

@@ -1,21 +1,17 @@
-"""What shares something goes to one worker, and what takes longest begins first."""
+"""What shares something goes to one worker, and begins first."""
 
-import os
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from folders import ROOT
-from tiers.sampling import IS_CI
-from tiers.workers import GROUPS, LONGEST, ByFileOrGroup, set_priority
+from tiers.workers import SHARED, ByFileOrGroup, scope_of
 
-LONG = "tests/interop/test_packages.py"
 MANY = [f"tests/kdiag/test_clock.py::test_{number}" for number in range(4)]
-TIMING = [f"tests/cases/test_limited_connections.py::test_{number}" for number in range(2)]
-SPEED = ["tests/interop/speed/test_latency.py::test_0"]
-PACKAGES = [f"{LONG}::test_{number}" for number in range(3)]
-COLLECTED = [*MANY, *PACKAGES, *TIMING, *SPEED]
+SPARK = "tests/kdiag/test_spark.py"
+SPARKS = ["tests/kdiag/pipeline/test_run.py::test_0", f"{SPARK}::test_1", f"{SPARK}::test_2"]
+SASL = "tests/interop/security/test_sasl.py"
+KAFKAS = ["tests/interop/test_broker.py::test_0", f"{SASL}::test_1", f"{SASL}::test_2"]
+COLLECTED = [*MANY, *SPARKS, *KAFKAS]
 
 
 class Worker:
@@ -54,13 +50,13 @@ def begin(count: int) -> tuple[Any, list[Worker]]:
     return scheduler, workers
 
 
-def test_a_group_goes_to_one_worker_and_the_longest_begins() -> None:
-    """What is in no group and not known to be long comes last, whatever it has of tests."""
+def test_what_files_share_goes_to_one_worker_and_begins() -> None:
+    """Files that share nothing come last, whatever they have of tests."""
     scheduler, (first, second) = begin(2)
-    assert first.given == [*TIMING, *SPEED]
-    assert second.given == PACKAGES
-    scheduler.mark_test_complete(second, COLLECTED.index(PACKAGES[0]))
-    assert second.given == [*PACKAGES, *MANY]
+    assert first.given == SPARKS
+    assert second.given == KAFKAS
+    scheduler.mark_test_complete(second, COLLECTED.index(KAFKAS[0]))
+    assert second.given == [*KAFKAS, *MANY]
 
 
 def test_a_worker_is_given_all_and_then_ends() -> None:
@@ -73,23 +69,7 @@ def test_a_worker_is_given_all_and_then_ends() -> None:
     assert not scheduler.has_pending
 
 
-def test_every_name_is_that_of_something_there() -> None:
-    """A file that has moved would be in no group any more."""
-    starts = [start for starts in GROUPS.values() for start in starts]
-    files = [scope for scope in LONGEST if scope not in GROUPS]
-    assert [each for each in (*starts, *files) if not (ROOT / each).exists()] == []
-
-
-def test_what_measures_time_comes_before_all_else() -> None:
-    """This test itself runs as usual; a process that it starts inherits what it is set to."""
-    usual = os.getpriority(os.PRIO_PROCESS, 0)
-    try:
-        set_priority("tests/interop/speed/test_latency.py::test_it")
-        timing = os.getpriority(os.PRIO_PROCESS, 0)
-    finally:
-        set_priority("tests/tiers/test_workers.py::test_it")
-
-    if timing == usual and not IS_CI:
-        pytest.skip("this user may not give a process more than its usual priority")
-    assert timing == -10
-    assert os.getpriority(os.PRIO_PROCESS, 0) == usual
+def test_each_shared_thing_is_asked_for() -> None:
+    """A name that no file has any more would gather nothing."""
+    files = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
+    assert {*SHARED} <= {scope_of(file) for file in files}

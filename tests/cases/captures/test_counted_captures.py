@@ -15,6 +15,8 @@ from kdiag.pcap.decoder import Item, decode_capture
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag_cli.captures.pipeline import ExchangePipeline
 
+pytestmark = pytest.mark.thorough
+
 FOLDERS = [CAPTURES]
 if "KDIAG_REFERENCE" in os.environ:
     FOLDERS.append(Path(os.environ["KDIAG_REFERENCE"]) / "captures")

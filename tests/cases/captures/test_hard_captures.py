@@ -70,6 +70,7 @@ def counted(exchanges: list[Exchange]) -> tuple[int, int, int]:
     return whole, len(frames) - whole, len(unmatched)
 
 
+@pytest.mark.thorough
 @for_each(
     ("make", "expected"),
     [pytest.param(make, expected, id=name) for name, (make, expected) in CASES.items()],
@@ -97,6 +98,7 @@ def test_duplicates_are_counted(tmp_path: Path) -> None:
     assert seen.duplicates == segments + 6
 
 
+@pytest.mark.thorough
 @for_each("name", sample("carriers", [*WRAPPED], 14))
 def test_what_carries_the_packets_changes_nothing(name: str, tmp_path: Path) -> None:
     """Link types, tunnels, fragments and file formats give the same twelve messages."""
@@ -112,6 +114,7 @@ def test_what_carries_the_packets_changes_nothing(name: str, tmp_path: Path) -> 
     assert ends == inside
 
 
+@pytest.mark.thorough
 @for_each(("options", "times"), [((), 1), (("--separate-networks",), 2)])
 @for_each("tenants", sample("tenants", [*TENANTS], 2))
 def test_tenants_with_the_same_addresses_are_told_apart_where_asked_for(
@@ -231,6 +234,7 @@ def test_two_hundred_records_come_out_of_every_codec(codec: str, form: str, tmp_
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("codec", "form"), CODECS)
 def test_ten_megabytes_in_one_batch_come_out_whole(codec: str, form: str, tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ def cut(found: Sequence[SegmentBatch], first: int, count: int) -> list[SegmentBa
     return left
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(30)
 @pytest.mark.parametrize("path", SHIPPED + REFERENCE, ids=lambda path: path.name)
 def test_a_capture_that_begins_with_a_response_has_the_same_clients(path: Path) -> None:
@@ -117,6 +118,7 @@ def zookeeper(*, is_one_sided: bool = False) -> Talk:
     return talk
 
 
+@pytest.mark.thorough
 @for_each("first", [0, 3])
 @for_each(
     "talk",

@@ -113,6 +113,7 @@ def test_responses_in_the_captures_that_ship_are_what_their_lost_requests_asked(
     assert found["right"] > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("keep", [late, lossy])
 @pytest.mark.skipif(not REFERENCE, reason="KDIAG_REFERENCE is not set")
 def test_responses_in_the_recorded_captures_are_what_their_lost_requests_asked(keep: Keep) -> None:
@@ -145,6 +146,7 @@ def test_lone_responses_of_the_recordings_are_named(name: str, kinds: dict[str, 
     assert Counter(told) == kinds
 
 
+@pytest.mark.thorough
 def test_every_response_can_be_shown_without_its_request() -> None:
     """As a document, as a line, counted and byte by byte."""
     names = TopicNames()

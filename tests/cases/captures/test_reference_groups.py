@@ -68,6 +68,7 @@ def texts_in(value: object) -> set[str]:
     return set()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("truth", truths(members_of))
 def test_groups_and_members_are_those_that_the_clients_told(truth: dict[str, Any]) -> None:
     """The group of the recording and each member id that a client printed are in the messages."""
@@ -80,6 +81,7 @@ def test_groups_and_members_are_those_that_the_clients_told(truth: dict[str, Any
         assert group in set().union(*(each.groups for each in dissections))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("truth", truths(errors_of))
 def test_the_errors_that_a_capture_was_recorded_for_are_named(truth: dict[str, Any]) -> None:
     """Each error that the recording's description names is the error of some exchange."""

@@ -3,6 +3,8 @@
 import random
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from kdiag.exchange.model import Connection, Exchange, Gap, Status
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.packets.index import SegmentBatch
@@ -162,6 +164,7 @@ def _slowed(batch: SegmentBatch) -> SegmentBatch:
     return batch._replace(time_ns=START_NS + (batch.time_ns - START_NS) * 100)
 
 
+@pytest.mark.thorough
 @for_each("name", STORIES)
 def test_no_exchange_is_lost_and_no_byte_is_missed_that_was_never_sent(name: str) -> None:
     """Strays change nothing; where numbers jump for good another connection begins.
@@ -183,6 +186,7 @@ def test_no_exchange_is_lost_and_no_byte_is_missed_that_was_never_sent(name: str
     assert exchanges[0] == exchanges[1] == exchanges[2]
 
 
+@pytest.mark.thorough
 @for_each("rows", BLOCK_ROWS)
 @for_each("name", ["RST", "FIN", "ACK", "data", "all numbers"])
 def test_a_stray_is_counted_and_is_no_fact_of_the_connection(name: str, rows: int) -> None:

@@ -97,6 +97,7 @@ ATTEMPTS: Final = 4
 SOON: Final = [each for each in ENDS if each not in MUTE]
 
 
+@pytest.mark.thorough
 @for_each("command", COMMANDS)
 @for_each("end", SOON)
 def test_a_server_that_is_of_no_use_is_told_in_one_line(
@@ -107,6 +108,7 @@ def test_a_server_that_is_of_no_use_is_told_in_one_line(
     assert folder.is_dir()
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("end", MUTE)
@@ -133,6 +135,7 @@ def check(end: str, command: str, time: str) -> None:
     assert str(port) in line
 
 
+@pytest.mark.thorough
 @for_each("end", ENDS)
 def test_a_plugin_ends_with_its_own_code_and_one_line(end: str) -> None:
     """On stdout, where those who call it read."""

@@ -7,8 +7,12 @@ acks.pcap stands for that capture, TMP for the folder; nobody listens on port 1.
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from programs.complaint import assert_refused
 from tiers.cases import for_each
+
+pytestmark = pytest.mark.thorough
 
 LIVE: Final = (
     ("check", "bootstrap.servers (not set): give -b HOST:PORT"),

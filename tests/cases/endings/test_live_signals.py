@@ -15,6 +15,8 @@ from scripted_kafka.loaded_cluster import LoadedCluster
 from scripted_kafka.scripted_broker import HOLD, ScriptedBroker
 from scripted_kafka.scripted_cluster import ScriptedCluster
 
+pytestmark = pytest.mark.thorough
+
 WAITING: Final = (
     "check",
     "api-versions",

@@ -68,6 +68,7 @@ def read_tables(*names: str) -> dict[str, pa.Table]:
     return tables_of(files, keylog=keys.read_bytes() if keys.exists() else b"")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("truth", params())
 def test_those_break_on_kafka_4_whose_requests_lie_below_its_minima(truth: dict[str, Any]) -> None:
     """Java 0.9, Java 0.10.2 and sarama set to 0.10.2: these and no others."""
@@ -100,6 +101,7 @@ def counted(truth: dict[str, Any], *apis: str) -> int:
     return sum(count for kind, count in kinds if not apis or kind.partition("(")[0] in apis)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("truth", params()[len(BREAKING) :: 3])
 def test_requests_are_those_that_were_counted_in_every_report(truth: dict[str, Any]) -> None:
     """Of who talks to whom, asks for metadata and commits; and each answer has its time."""
@@ -186,6 +188,7 @@ def test_throughput_counts_what_the_client_handed_over_and_got(name: str, codec:
     assert flows == {"produce": told["produced"], "fetch": told["consumed"]}
 
 
+@pytest.mark.thorough
 def test_replication_is_no_consumption() -> None:
     """What brokers fetch from one another is a flow of its own."""
     rows = report_rows(tables_in(truth_named("kraft_cluster_start")), "throughput")
@@ -271,6 +274,7 @@ def test_what_a_rolling_restart_does_is_in_the_reports() -> None:
     assert "member_joined" in causes
 
 
+@pytest.mark.thorough
 def test_rebalances_are_those_that_their_members_told_of() -> None:
     """Each generation that a member was assigned in is one that somebody joined or left for."""
     for name in ("reb_join_java_confluent", "reb_growth_java", "reb_subscription_java"):

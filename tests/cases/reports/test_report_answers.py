@@ -63,6 +63,7 @@ def test_compat_knows_the_minima_of_kafka_4() -> None:
     assert {(name, int(key), int(least)) for name, key, least in listed} == expected
 
 
+@pytest.mark.thorough
 @for_each("api_key", RESTORED, ids=lambda key: API_BY_KEY[key].name)
 def test_a_version_that_was_deprecated_and_kept_breaks_nobody(api_key: int) -> None:
     """The list of 3.x is longer than what 4.0 removed."""
@@ -75,6 +76,7 @@ def test_what_a_broker_offers_is_no_pardon(version: int, expected: str) -> None:
     assert verdict(offered(PRODUCE, 0, 13), asked(PRODUCE, version)) == expected
 
 
+@pytest.mark.thorough
 def test_the_newest_that_an_old_broker_offers_proves_nothing() -> None:
     """A client of today falls back to it as well."""
     assert verdict(offered(PRODUCE, 0, 2), asked(PRODUCE, 2)) == "unclear"
@@ -82,6 +84,7 @@ def test_the_newest_that_an_old_broker_offers_proves_nothing() -> None:
     assert verdict(offered(PRODUCE, 0, 2), asked(PRODUCE, 2), asked(PRODUCE, 1)) == "breaks"
 
 
+@pytest.mark.thorough
 def test_the_target_counts() -> None:
     """Before 4.0 nothing breaks, and the early form of share groups went with 4.1."""
     assert verdict(asked(PRODUCE, 0), target="3.9") == "works"
@@ -158,6 +161,7 @@ def percentile(ordered: list[int], part: int) -> int:
 PERCENTILES = (("p50_us", 500), ("p90_us", 900), ("p99_us", 990), ("p999_us", 999))
 
 
+@pytest.mark.thorough
 @settings(max_examples=100 if IS_EXHAUSTIVE else 8, deadline=None)
 @given(st.lists(st.integers(0, 5_000_000), min_size=1, max_size=300))
 def test_percentiles_are_answers_of_that_rank(latencies_ns: list[int]) -> None:
@@ -192,6 +196,7 @@ def test_minutes_of_latency_add_up_to_any_time() -> None:
         assert at == len(latencies_ns)
 
 
+@pytest.mark.thorough
 def test_nothing_is_answered_about_nothing() -> None:
     """Tables without rows are tables too."""
     records = {"records": arrow_schema(TABLES["records"]).empty_table()}

@@ -317,6 +317,7 @@ def test_the_keys_of_a_recording_carry_what_was_written() -> None:
     }
 
 
+@pytest.mark.thorough
 @has_reference
 def test_a_recording_has_all_bytes_in_its_only_partition() -> None:
     """400 records in one partition, as the broker counted them."""

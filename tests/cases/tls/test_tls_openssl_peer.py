@@ -13,6 +13,8 @@ from kdiag.net.tls.transport import TlsTransport
 from secure_ends.tls_pair import HOST
 from secure_ends.tls_server import openssl_server
 
+pytestmark = pytest.mark.thorough
+
 
 class Session:
     """A transport that has shaken hands with OpenSSL's own server, which obeys commands."""

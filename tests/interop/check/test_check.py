@@ -25,12 +25,13 @@ from real_kafka.releases import USUAL, VERSIONS, release
 from real_kafka.secure_cluster import Listener, SecureCluster
 from secure_ends.certificate_files import PASSWORD
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 CLOCK = SystemClock()
 TRIES: Final = 60
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_layer_of_a_healthy_cluster_is_told(
     version: str,
@@ -111,6 +112,7 @@ def test_a_client_with_a_certificate_is_let_in(secure: SecureCluster) -> None:
     assert done.rows("ACLs")[0]["operations"] == []
 
 
+@pytest.mark.real
 def test_a_user_without_rights_is_told_which_are_missing(
     secure: SecureCluster, log_in: Callable[..., list[str]]
 ) -> None:
@@ -134,6 +136,7 @@ def test_a_session_timeout_that_the_coordinator_refuses_is_found(secure: SecureC
     assert found["KD3011"]["evidence"]["min_ms"] == 6000
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("command", ["check", "find-coordinator orders"])
 def test_an_advertised_listener_that_leads_nowhere_is_named(
     command: str, get_kafka_jars: Callable[[str], Path], tmp_path: Path
@@ -216,6 +219,7 @@ def test_three_brokers_are_checked_by_the_addresses_that_they_advertise(
     assert done.rows("Metadata")[-1]["voters"] == [1, 2, 3]
 
 
+@pytest.mark.real
 def test_the_port_of_a_controller_is_named(three: KafkaCluster) -> None:
     """It speaks Kafka's protocol, and is of no use to a client."""
     done = said("check", f"127.0.0.1:{three.ports[0].controller}")
@@ -261,6 +265,7 @@ def test_a_broker_that_is_gone_is_told_by_what_is_missing(
     assert by_id["KD2007"]["evidence"] == {"node_id": 3}
 
 
+@pytest.mark.real
 def test_a_plugin_of_nagios_says_one_line(secure: SecureCluster) -> None:
     """With exit codes of its own."""
     well: Done = kdiag("check", "-b", secure.address(Listener.PLAINTEXT), "--quick", "--nagios")

@@ -8,7 +8,7 @@ import pytest
 from programs.json_run import said, settings, trusting
 from real_kafka.secure_cluster import Listener, SecureCluster
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 Options = Callable[[SecureCluster, Callable[..., list[str]]], list[str]]
 FAULTS: Final[dict[str, tuple[Listener, Options, str, str, int]]] = {

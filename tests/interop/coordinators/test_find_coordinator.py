@@ -22,7 +22,7 @@ from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 from real_kafka.topic_changes import await_topic
 from tiers.attempts import measure_again
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 TOPIC = "orders"
 
 
@@ -56,6 +56,7 @@ def found(bootstrap: str, *names: str) -> dict[str, dict[str, Any]]:
     return {each["key"]: each for each in json.loads(done.out)["data"]}
 
 
+@pytest.mark.real
 def test_each_type_of_group_is_told_right(three: KafkaCluster) -> None:
     """Classic, KIP-848, share and streams groups, and one that does not exist."""
     with ExitStack() as running:
@@ -72,6 +73,7 @@ def test_each_type_of_group_is_told_right(three: KafkaCluster) -> None:
     assert groups["g-none"] is None
 
 
+@pytest.mark.real
 def test_the_partition_is_where_the_cluster_says_the_coordinator_is(three: KafkaCluster) -> None:
     """Our hash and the brokers' answers agree for hundreds of names, strange ones as well."""
     names = [f"group-{number}" for number in range(300)] + ["größe", "\U0001f600", "a b", "x" * 249]
@@ -121,6 +123,7 @@ def test_older_and_newer_brokers_answer_as_well(
     assert report["group"]["state"] == "Stable"
 
 
+@pytest.mark.real
 def test_a_group_that_one_may_not_see_is_refused(
     get_secure_cluster: Callable[[str], SecureCluster], tmp_path: Path
 ) -> None:
@@ -139,6 +142,7 @@ def test_a_group_that_one_may_not_see_is_refused(
     assert "KD4001: not authorized to see group secret-group" in done.err
 
 
+@pytest.mark.real
 def test_a_coordinator_that_is_killed_is_told_while_it_is_watched(
     get_kafka_jars: Callable[[str], Path], tmp_path: Path
 ) -> None:

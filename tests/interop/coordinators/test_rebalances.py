@@ -29,7 +29,7 @@ from real_kafka.kafka_cluster import KafkaCluster
 from real_kafka.releases import OLDEST, USUAL
 from recordings.packet_recorder import recording
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 PROPERTIES: Final = {
     "group.min.session.timeout.ms": "1000",
@@ -227,6 +227,7 @@ STEPS: Final[tuple[Callable[[Drill], None], ...]] = (
 )
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("release", [USUAL, OLDEST])
 def test_three_sources_agree_with_what_was_done(
     release: str,

@@ -30,7 +30,7 @@ from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.releases import USUAL
 from tiers.attempts import measure_again
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 STOP_S: Final = float(os.environ.get("KDIAG_WATCH_STOP_S", "8"))
 CLOCK: Final = SystemClock()
 GROUP: Final = "orders"
@@ -169,6 +169,7 @@ def wait_for(condition: Callable[[], bool], watch: Watch, timeout_s: float = 60)
         Event().wait(_EVERY_S)
 
 
+@pytest.mark.bench
 def test_what_a_watch_tells_is_true_and_told_in_time(cluster: KafkaCluster) -> None:
     """Each outage within a second of what it was, each loss within three."""
     measure_again(lambda: _watch_trouble(cluster), ATTEMPTS)

@@ -40,7 +40,7 @@ from real_kafka.releases import OLDEST, USUAL
 from real_kafka.secure_cluster import Listener, SecureCluster
 from real_kafka.topic_maker import create, delete, open_transaction, produce, producer, transact
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 TOOLS: Final = {
     "classic": "consumer.group.ConsumerGroupCommand",
@@ -158,6 +158,7 @@ def rows_of(tool: str, cluster: KafkaCluster, *arguments: str) -> list[list[str]
     return [row for row in rows if len(row) > 2 and row[0] != "GROUP" and row[0].startswith("g-")]
 
 
+@pytest.mark.real
 def test_groups_are_as_kafka_s_own_tools_tell_them(two: KafkaCluster) -> None:
     """Offsets, ends of logs, lag and owner of each partition; state and members of each group."""
     told = as_the_tool_tells(two, "g-classic", "g-next", "g-empty")
@@ -329,6 +330,7 @@ def beat(client: LabClient, request: Heartbeat) -> None:
     assert error == "NONE"
 
 
+@pytest.mark.real
 def test_all_about_each_type_of_group(two: KafkaCluster) -> None:
     """Types are told apart, and owners are who they are."""
     groups = seen(two.bootstrap, "g-classic", "g-next", "g-share", "g-streams", "g-empty")
@@ -366,6 +368,7 @@ def test_filters_and_bars(two: KafkaCluster) -> None:
     assert not seen(two.bootstrap, "nobody", code=1)
 
 
+@pytest.mark.real
 def test_other_forms(two: KafkaCluster) -> None:
     """Metrics, a status line, and looks one after another."""
     metrics = kdiag("groups", "-b", two.bootstrap, "-o", "prometheus")
@@ -385,6 +388,7 @@ def test_other_forms(two: KafkaCluster) -> None:
     assert ("KD3415", "g-classic") in ids
 
 
+@pytest.mark.real
 def test_lag_is_what_readers_get(two: KafkaCluster) -> None:
     """Markers and aborted records are none of it; open transactions hold it back, and say so."""
     create(two.bootstrap, "payments")
@@ -408,6 +412,7 @@ def test_lag_is_what_readers_get(two: KafkaCluster) -> None:
     assert (held_back["held"], held_back["stable_end"]) == (6, 12)
 
 
+@pytest.mark.real
 def test_the_age_is_that_of_the_next_record(two: KafkaCluster) -> None:
     """Right within a second, also where the log begins behind the commit."""
     create(two.bootstrap, "aged")

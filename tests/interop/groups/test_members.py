@@ -11,9 +11,10 @@ from real_kafka.secure_cluster import SecureCluster
 from real_kafka.topic_changes import add_partitions, await_topic
 from real_kafka.topic_maker import create
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("version", "assignor"),
     [(USUAL, "cooperative-sticky"), (USUAL, BY_BROKER), (OLDEST, "range")],

@@ -19,7 +19,7 @@ from real_kafka.releases import USUAL
 from real_kafka.topic_changes import await_removal, listed
 from real_kafka.topic_maker import create
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 PROPERTIES: Final = {
     "group.min.session.timeout.ms": "1000",
@@ -117,6 +117,7 @@ def test_a_probe_whose_time_is_up_leaves_nothing(cluster: KafkaCluster) -> None:
     await_removal(cluster.bootstrap, PROBE_PREFIX)
 
 
+@pytest.mark.real
 def test_a_group_that_is_there_keeps_its_members_and_partitions(cluster: KafkaCluster) -> None:
     """It rebalances each time; afterwards it is as it was. What its leader must see is left out."""
     create(cluster.bootstrap, "orders", partitions=2)

@@ -25,7 +25,7 @@ from real_kafka.kafka_cluster import KafkaCluster
 from real_kafka.releases import OLDEST, USUAL
 from real_kafka.topic_maker import create, open_transaction, produce
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 UNCHECKED = {"transaction.partition.verification.enable": "false"}
 """As before Kafka 3.6, which is how partitions came to hang."""
@@ -106,6 +106,7 @@ def read_all(cluster: KafkaCluster, topic: str) -> list[bytes | None]:
         values.append(message.value())
 
 
+@pytest.mark.real
 def test_a_transaction_that_hangs_is_found_and_ended(cluster: KafkaCluster) -> None:
     """In two commands; nothing is sent without --yes."""
     create(cluster.bootstrap, "orders")

@@ -14,7 +14,7 @@ from kdiag_cli.commands.lab.options import LabListener, LabOptions
 from real_kafka import kafka_jars
 from real_kafka.releases import USUAL
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 _DEADLINE_S = 120
 OPTIONS = LabOptions((), "127.0.0.1", 0, None, "4.3", is_json=False, client_auth="required")

@@ -15,7 +15,7 @@ from lab_ends.several.image_waits import until_image
 from real_kafka import kafka_jars
 from real_kafka.releases import USUAL
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 _DEADLINE_S = 120
 _TOOLS = "org.apache.kafka.tools"
@@ -38,6 +38,7 @@ def administer(lab: LabCluster, tool: str, *arguments: str, stdin: str = "") -> 
     return done.stdout
 
 
+@pytest.mark.real
 def test_the_console_tools_get_what_they_ask_for() -> None:
     """Four programs, one after the other."""
     kafka_jars.require_programs("java")
@@ -49,6 +50,7 @@ def test_the_console_tools_get_what_they_ask_for() -> None:
         assert run(lab, "consumer.ConsoleConsumer", *wanted) == "one\ntwo\n"
 
 
+@pytest.mark.real
 def test_administrators_see_replicas_elect_leaders_and_move_partitions(tmp_path: Path) -> None:
     """One broker after the other: it was away, leads again, and is left."""
     kafka_jars.require_programs("java")

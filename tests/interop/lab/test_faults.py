@@ -28,7 +28,7 @@ from real_kafka.releases import USUAL
 if TYPE_CHECKING:
     from kdiag.lab.fault.rule import FaultRule
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 DEADLINE_S: Final = 30
 SENT_MS: Final = 1_700_000_000_000

@@ -42,7 +42,7 @@ from real_kafka.kafka_jars import UnavailableError
 from real_kafka.releases import USUAL
 from tiers.sampling import IS_CI, IS_EXHAUSTIVE
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 STAGES: Final = ("records", "groups", "transactions")
 ENVIRONMENT: Final = os.environ | {"PYTHONPATH": str(ROOT / "tests" / "rig")}
@@ -81,7 +81,11 @@ class ForeignRuns:
 
 
 PROXY: Final = f"the proxy before Kafka {USUAL}"
-CLUSTERS: Final = ("lab", f"Kafka {USUAL}", *([PROXY] if IS_EXHAUSTIVE else []))
+CLUSTERS: Final = (
+    pytest.param("lab", marks=pytest.mark.real),
+    f"Kafka {USUAL}",
+    *([PROXY] if IS_EXHAUSTIVE else []),
+)
 """Where they run; through the proxy only in exhaustive runs: `test_faults` goes there always."""
 
 

@@ -26,7 +26,7 @@ from programs.kdiag_program import start_kdiag
 from real_kafka.kafka_cluster import free_port_numbers
 from tiers.sampling import IS_EXHAUSTIVE, SEED
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 ROUNDS: Final = 50 if IS_EXHAUSTIVE else 3
 

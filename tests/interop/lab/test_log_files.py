@@ -27,7 +27,7 @@ from real_kafka.kafka_cluster import KafkaCluster
 from real_kafka.kafka_jars import java_command
 from real_kafka.releases import USUAL
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 SMALL: Final = LogConfig(segment_bytes=20_000, index_interval_bytes=500)
 STAMPED: Final = LogConfig(message_timestamp_type=TimestampType.LOG_APPEND_TIME)
@@ -72,6 +72,7 @@ def committed(log: PartitionLog) -> list[bytes | None]:
     ]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     "config", [SMALL, STAMPED, COMPACTED], ids=["segments", "stamped", "compacted"]
 )

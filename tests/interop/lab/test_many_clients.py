@@ -11,7 +11,7 @@ from lab_ends.crowd import Crowd, CrowdCost
 from programs.kdiag_program import start_kdiag
 from tiers.sampling import IS_EXHAUSTIVE
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 CONNECTIONS: Final = 2000 if IS_EXHAUSTIVE else 100
 MEMBERS: Final = 200 if IS_EXHAUSTIVE else 20

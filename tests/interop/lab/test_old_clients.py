@@ -14,7 +14,7 @@ from kdiag.lab.broker.lab_cluster import LabCluster, LabSettings
 from kdiag.lab.controller.quorum_controller import NewTopic
 from kdiag.wire.records.batches import read_batches
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 DEADLINE_S: Final = 60
 OLD: Final = "0.9.0"

@@ -16,7 +16,7 @@ from kdiag.lab.controller.quorum_controller import NewTopic
 from kdiag.lab.coordinator.group.group_config import GroupCoordinatorConfig
 from programs.kdiag_program import Done, kdiag
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 RECORDS: Final = 100
 DEADLINE_S: Final = 60
@@ -87,6 +87,7 @@ def test_groups_and_their_rebalances_are_told(lab: LabCluster, protocol: str) ->
     assert explained.out.count("member joined") == 2
 
 
+@pytest.mark.real
 def test_records_are_followed_to_the_end(lab: LabCluster) -> None:
     """Those of clients, and what the coordinators have written."""
     with closing(member(lab, "followers", "classic")) as consumer:
@@ -100,6 +101,7 @@ def test_records_are_followed_to_the_end(lab: LabCluster) -> None:
     assert "followers" in written
 
 
+@pytest.mark.real
 def test_open_transactions_are_told(lab: LabCluster) -> None:
     """With their producer, until they end."""
     producer = confluent_kafka.Producer(

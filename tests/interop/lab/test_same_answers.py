@@ -33,7 +33,7 @@ from real_kafka import topic_maker
 from real_kafka.kafka_cluster import KafkaCluster
 from real_kafka.releases import USUAL
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 KEPT: Final = {"retention.ms": "-1"}
 COMPACTED: Final = {"cleanup.policy": "compact", **KEPT}

@@ -8,7 +8,7 @@ from kdiag.lab.scenario.judgement import text_of
 from kdiag.lab.scenario.scenario_run import ScenarioOutcome, run_scenario
 from kdiag.lab.scenario.shipped import shipped_scenarios
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 THEMES: Final = sorted({each.theme for each in shipped_scenarios()})
 

@@ -15,7 +15,7 @@ from programs.kdiag_program import kdiag
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 from real_kafka.topic_maker import create
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 DEADLINE_S: Final = 30
 CLOCK: Final = SystemClock()
@@ -47,6 +47,7 @@ def test_it_logs_in_for_clients_that_do_not(secure: SecureCluster) -> None:
         assert send(proxy.bootstrap, "proxied") == [None]
 
 
+@pytest.mark.real
 def test_clients_log_in_through_it(secure: SecureCluster, tmp_path: Path) -> None:
     """Their tokens are not in the recording; what they do afterwards is."""
     create(secure.address(Listener.PLAINTEXT), "proxied-login")

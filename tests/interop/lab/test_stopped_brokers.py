@@ -24,7 +24,7 @@ from lab_ends.several.number_clients import (
 )
 from tiers.sampling import IS_EXHAUSTIVE, SEED
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 ROUNDS: Final = 20 if IS_EXHAUSTIVE else 3
 SETTINGS: Final = LabSettings(

@@ -100,6 +100,7 @@ def test_aiokafka_commits_and_aborts(lab: LabCluster) -> None:
     assert read(lab, 2) == [b"0", b"2"]
 
 
+@pytest.mark.thorough
 def test_the_next_producer_aborts_what_the_first_left_open(lab: LabCluster) -> None:
     """Readers of committed records do not wait for it any longer."""
     producer = librdkafka(lab)

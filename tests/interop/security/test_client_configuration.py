@@ -15,7 +15,7 @@ from real_kafka.releases import USUAL
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 from secure_ends.certificate_files import PASSWORD
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 SECURITY = "org.apache.kafka.common.security"
 ALICE = f'username="alice" password="{USERS["alice"]}";'
@@ -60,6 +60,7 @@ def test_a_plaintext_listener_needs_its_address_only(
     assert len(connect(tmp_path / "client.properties", text)) >= 2
 
 
+@pytest.mark.real
 def test_java_configurations_work_as_they_are(cluster: SecureCluster, tmp_path: Path) -> None:
     """TLS with stores of Java's, and each mechanism by its login module."""
     file = tmp_path / "client.properties"
@@ -108,6 +109,7 @@ def test_a_jks_truststore_works_as_it_is(cluster: SecureCluster, tmp_path: Path)
     assert connect(tmp_path / "client.properties", text)
 
 
+@pytest.mark.real
 def test_kcat_configurations_work_as_they_are(cluster: SecureCluster, tmp_path: Path) -> None:
     """PEM files and librdkafka's names."""
     certificates = cluster.certificates
@@ -145,6 +147,7 @@ def test_kcat_configurations_work_as_they_are(cluster: SecureCluster, tmp_path: 
     )
 
 
+@pytest.mark.real
 def test_a_wrong_configuration_names_its_layer(cluster: SecureCluster, tmp_path: Path) -> None:
     """A password, an authority, a name, and the password of a store."""
     file = tmp_path / "client.properties"

@@ -60,7 +60,7 @@ def look_at(cluster: SecureCluster, listener: Listener, settings: Settings) -> S
     return Seen(channels.progress[FIRST_NODE].tls, error)
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_a_listener_shows_its_certificate(cluster: SecureCluster, trusting: Settings) -> None:
     """The one that it was given, in the version that was asked for."""
     seen = look_at(cluster, Listener.SSL, trusting)
@@ -72,6 +72,7 @@ def test_a_listener_shows_its_certificate(cluster: SecureCluster, trusting: Sett
 
 
 @pytest.mark.real
+@pytest.mark.soak
 def test_a_client_is_let_in_with_a_certificate_only(
     cluster: SecureCluster, trusting: Settings
 ) -> None:
@@ -89,7 +90,7 @@ def test_a_client_is_let_in_with_a_certificate_only(
     assert error.fix.startswith("Set ssl.keystore.location")
 
 
-@pytest.mark.real
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("listener", "why"),
     [
@@ -113,6 +114,7 @@ def test_a_bad_certificate_is_told(
 
 
 @pytest.mark.real
+@pytest.mark.soak
 def test_an_unknown_authority_is_told(cluster: SecureCluster, trusting: Settings) -> None:
     """With its name, so that one can ask for its certificate."""
     del trusting["ssl.truststore.location"], trusting["ssl.truststore.password"]
@@ -122,7 +124,7 @@ def test_an_unknown_authority_is_told(cluster: SecureCluster, trusting: Settings
     assert "is signed by CN=kdiag test authority, who is not trusted" in seen.error.why
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_a_plaintext_listener_is_told(cluster: SecureCluster, trusting: Settings) -> None:
     """Kafka closes such a connection without a word."""
     seen = look_at(cluster, Listener.PLAINTEXT, trusting)

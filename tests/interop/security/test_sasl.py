@@ -35,7 +35,7 @@ from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 from secure_ends.sasl_client import CHANNEL, SaslClient
 from tiers.attempts import measure_again
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 CLOCK = SystemClock()
 HANDSHAKE = 17
@@ -93,6 +93,7 @@ def test_a_broker_takes_each_mechanism(name: str, cluster: SecureCluster) -> Non
         assert [each.api_key for each in client.exchanges[:3]] == [18, 17, 36]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("name", ALICE)
 def test_a_broker_takes_each_mechanism_over_tls(name: str, cluster: SecureCluster) -> None:
     """The same conversation in another transport."""
@@ -101,6 +102,7 @@ def test_a_broker_takes_each_mechanism_over_tls(name: str, cluster: SecureCluste
         assert client.ask(MetadataRequest(), 12, MetadataResponse).brokers
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("name", "said"),
     [

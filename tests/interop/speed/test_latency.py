@@ -24,7 +24,7 @@ from real_kafka.topic_changes import await_removal
 from real_kafka.wan_cluster import WanCluster
 from tiers.attempts import measure_again
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 SHORT = ["--duration", "3s", "--warm-up", "1s"]
 ATTEMPTS = 6
@@ -85,6 +85,7 @@ def proxied(
         yield proxied
 
 
+@pytest.mark.real
 def test_everything_is_measured_and_nothing_is_left(proxied: ProxiedCluster) -> None:
     """Records with each acks, their way to a consumer, commits, and fetches of several kinds."""
     options = ["--sweep", "--min-bytes", "1,100000", "--max-wait", "100"]
@@ -104,6 +105,7 @@ def test_everything_is_measured_and_nothing_is_left(proxied: ProxiedCluster) -> 
     await_removal(proxied.bootstrap, PROBE_PREFIX)
 
 
+@pytest.mark.bench
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("delay_ms", [5, 20, 100])
 def test_the_delay_of_a_broker_is_recovered_and_blamed_on_the_broker(
@@ -146,6 +148,7 @@ def delayed(proxied: ProxiedCluster, delay_ms: int) -> tuple[Measured, float]:
     return found, median(proxied.proxy.took_s) * 1000
 
 
+@pytest.mark.bench
 @pytest.mark.parametrize(
     ("arguments", "stalled"),
     [
@@ -192,6 +195,7 @@ def kafkas_own_median_ms(proxied: ProxiedCluster, acks: str) -> int:
     return int(found[1])
 
 
+@pytest.mark.bench
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("acks", ["1", "all"])
 def test_the_median_is_that_of_kafkas_own_tool(proxied: ProxiedCluster, acks: str) -> None:
@@ -207,6 +211,7 @@ def test_the_median_is_that_of_kafkas_own_tool(proxied: ProxiedCluster, acks: st
     measure_again(agree, ATTEMPTS)
 
 
+@pytest.mark.bench
 def test_a_long_path_is_blamed_on_the_network(make_wan_cluster: Callable[..., WanCluster]) -> None:
     """Ten milliseconds each way: records, answers and fetches travel it."""
     with make_wan_cluster(USUAL, "--delay-ms", "10") as wan, wan.client_side():

@@ -103,7 +103,7 @@ def get_wan(make_wan_cluster: Callable[..., WanCluster]) -> Iterator[Callable[..
         yield get
 
 
-@pytest.mark.real
+@pytest.mark.soak
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_the_side_that_limits_a_real_broker_s_connection_is_named(
     name: str, get_wan: Callable[..., WanCluster], tmp_path: Path

@@ -27,7 +27,7 @@ from real_kafka.wan_cluster import WanCluster
 from tiers.attempts import measure_again
 from tiers.sampling import SEED
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 ROUNDS: Final = int(os.environ.get("KDIAG_WAN_ROUNDS", "1"))
 IS_WHOLE: Final = ROUNDS > 1
@@ -52,6 +52,7 @@ Rates = dict[str, dict[int, list[float]]]
 """MB/s by direction and size of the client's buffers."""
 
 
+@pytest.mark.bench
 @pytest.mark.parametrize(("delay_ms", "broker_bytes"), PATHS)
 def test_what_is_recommended_is_as_good_as_the_best_of_kafkas_own_tools(
     delay_ms: int,
@@ -210,6 +211,7 @@ def test_sizes_are_tried_with_tls_and_sasl_as_well(
     assert "_kdiag_probe_" not in topics.out
 
 
+@pytest.mark.real
 def test_a_user_without_rights_gets_what_needs_none(
     secure: SecureCluster, log_in: Callable[..., list[str]]
 ) -> None:

@@ -23,7 +23,7 @@ from real_kafka import kafka_jars, topic_changes, topic_maker
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.releases import OLDEST, USUAL
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 CLASSIC: Final = "classic"
 NEXT: Final = "consumer"
@@ -189,6 +189,7 @@ class Members:
         return self._folder / f"{name}.err"
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("group", [CLASSIC, NEXT])
 def test_a_mixed_group_misses_nothing_and_reads_nothing_twice(
     cluster: KafkaCluster, group: str, tmp_path: Path

@@ -15,7 +15,7 @@ from real_kafka import topic_maker
 from real_kafka.kafka_cluster import KafkaCluster
 from real_kafka.releases import USUAL
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 PARTITIONS = 100
 RECORD_BYTES = 10_000_000
 MOST_KIB = 200_000

@@ -12,7 +12,7 @@ from programs.kdiag_program import Done, kdiag
 from real_kafka import topic_maker
 from real_kafka.secure_cluster import Listener, SecureCluster
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 BINARY_KEY = b"\xff\xfe"
 
 
@@ -73,12 +73,14 @@ def test_the_last_five_are_those_of_the_topic_in_time_order(bootstrap: str) -> N
     assert [each["value"] for each in found] == [f"value {n}" for n in range(55, 60)]
 
 
+@pytest.mark.real
 def test_the_last_three_visible_ones_are_found_behind_aborted_ones(bootstrap: str) -> None:
     """The end of the log is an aborted transaction and its marker."""
     found = records(bootstrap, "txn", "-o", "-3", "-e")
     assert [each["value"] for each in found] == [f"writer 8 kept {n}" for n in (2, 3, 4)]
 
 
+@pytest.mark.real
 def test_a_topic_of_transactions_ends_with_what_was_committed(bootstrap: str) -> None:
     """Twenty-five of fifty, and no waiting at the last marker."""
     found = records(bootstrap, "txn", "-e")
@@ -101,6 +103,7 @@ def test_read_uncommitted_reads_everything_but_markers(bootstrap: str) -> None:
     assert len(records(bootstrap, "txn", "-e", "--isolation", "read_uncommitted")) == 50
 
 
+@pytest.mark.real
 def test_times_begin_and_end_a_reading(bootstrap: str) -> None:
     """From a moment to the end, up to a moment, and some time ago."""
     everything = records(bootstrap, "plain", "-e")
@@ -126,6 +129,7 @@ def test_records_are_chosen_by_key_and_text(bootstrap: str) -> None:
     assert len(records(bootstrap, "plain", "--grep", "value 5[0-9]", "-e")) == 10
 
 
+@pytest.mark.real
 def test_json_loses_nothing(bootstrap: str) -> None:
     """Binary keys and header values in base64; a tombstone is not an empty value."""
     binary, tombstone, empty, *_ = records(bootstrap, "odd", "-e")
@@ -148,6 +152,7 @@ def test_an_unknown_topic_is_refused_with_the_nearest(bootstrap: str) -> None:
     assert "did you mean plain" in done.err
 
 
+@pytest.mark.real
 def test_a_format_string_of_kcat_or_kcl_prints_the_same(bootstrap: str) -> None:
     """`%s` and `%v` are the value."""
     first = tail(bootstrap, "plain:0", "-o", "0:1", "-f", r"%t[%p]@%o %k %s\n")

@@ -21,7 +21,7 @@ from real_kafka import topic_maker
 from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.releases import OLDEST, USUAL
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 CLOCK = SystemClock()
 S_NS = 1_000_000_000
 CLEANS_OFTEN = {
@@ -90,6 +90,7 @@ def in_order(
     return found
 
 
+@pytest.mark.real
 def test_transactions_are_read_as_their_isolation_wants(cluster: KafkaCluster) -> None:
     """Committed, aborted in the middle and at the end, and one that is still open."""
     topic_maker.create(cluster.bootstrap, "txn")
@@ -112,6 +113,7 @@ def test_transactions_are_read_as_their_isolation_wants(cluster: KafkaCluster) -
     assert len(read(cluster.bootstrap, "txn")) == 15
 
 
+@pytest.mark.real
 def test_compaction_gaps_and_tombstones_are_read_over(cluster: KafkaCluster) -> None:
     """What is left is read; where nothing is left before the end, the end is found."""
     config = {
@@ -141,6 +143,7 @@ def cluster_is_old(cluster: KafkaCluster) -> bool:
     return cluster.version.startswith("3.")
 
 
+@pytest.mark.real
 def test_each_codec_is_read(cluster: KafkaCluster) -> None:
     """Batches of one topic may have different ones."""
     topic_maker.create(cluster.bootstrap, "codecs", 3)

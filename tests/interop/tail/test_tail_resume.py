@@ -22,7 +22,7 @@ from real_kafka.kafka_cluster import KafkaCluster, free_ports
 from real_kafka.releases import USUAL
 from real_kafka.trouble_maker import TroubleMaker
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 ROUNDS = int(os.environ.get("KDIAG_RESUME_ROUNDS", "2"))
 SEED = int(os.environ.get("KDIAG_RESUME_SEED", randrange(1 << 30)))
 PARTITIONS = 6

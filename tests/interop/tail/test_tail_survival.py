@@ -23,7 +23,7 @@ from real_kafka.leader_killer import LeaderKiller
 from real_kafka.releases import USUAL
 from real_kafka.secure_cluster import USERS, Listener, SecureCluster
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 ROUNDS = int(os.environ.get("KDIAG_SOAK_ROUNDS", "2"))
 PARTITIONS = 6
 S_NS = 1_000_000_000
@@ -59,6 +59,7 @@ def expect(reader: TailReader, found: list[JudgedRecord]) -> None:
         assert records == expected
 
 
+@pytest.mark.real
 def test_no_record_is_lost_and_none_comes_twice_while_leaders_are_killed(
     cluster: KafkaCluster,
 ) -> None:

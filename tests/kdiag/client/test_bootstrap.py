@@ -183,6 +183,7 @@ def test_a_controller_is_told_from_a_broker() -> None:
         assert error.fix.startswith("Give the port of a listener for clients")
 
 
+@pytest.mark.thorough
 def test_the_most_telling_reason_is_given() -> None:
     """A server that is no broker says more than one that is off, or a name that is unknown."""
     with ScriptedBroker() as broker:

@@ -165,6 +165,7 @@ def test_tokens_that_cannot_be_made_are_a_configuration_error(
     assert (error.value.key, error.value.origin) == (key, "-X")
 
 
+@pytest.mark.thorough
 def test_plaintext_imports_neither_tls_nor_sasl() -> None:
     """A cold start pays only for what it uses."""
     program = (

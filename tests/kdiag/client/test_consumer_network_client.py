@@ -355,6 +355,7 @@ def test_a_listener_runs_without_the_lock(
     assert following[0].succeeded
 
 
+@pytest.mark.thorough
 def test_two_threads_get_every_answer(
     client: ConsumerNetworkClient, broker: ScriptedBroker
 ) -> None:

@@ -442,6 +442,7 @@ def test_an_unknown_tag_of_32_bits_is_kept_of_a_malformed_body() -> None:
     assert side.message.topics[0].unknown_tagged_fields == {(1 << 32) - 1: b"A"}
 
 
+@pytest.mark.thorough
 def test_no_distorted_message_raises_in_whatever_is_done_with_its_exchange() -> None:
     """Kafka's own messages with bytes replaced, added and cut: read, shown, counted, masked."""
     vectors = [each for each in fuzz_target.vectors() if len(each[3]) < 20_000]

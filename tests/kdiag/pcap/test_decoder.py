@@ -128,6 +128,7 @@ def disturbed(segments: list[Segment], dice: random.Random) -> list[Segment]:
     return found
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 2**32))
 def test_any_traffic_in_order_gives_every_request_with_its_response(seed: int) -> None:
     """However the bytes are cut, whatever connections are mixed, nothing is missed."""
@@ -146,6 +147,7 @@ def test_any_traffic_in_order_gives_every_request_with_its_response(seed: int) -
     assert firsts == sorted(firsts)
 
 
+@pytest.mark.thorough
 @settings(max_examples=300 if IS_EXHAUSTIVE else 6)
 @given(st.integers(0, 2**32))
 def test_the_result_does_not_depend_on_the_size_of_the_blocks(seed: int) -> None:
@@ -233,6 +235,7 @@ def paused(segments: Sequence[Segment], at: int, hours: float, size: int) -> lis
     return items + decoder.finish()
 
 
+@pytest.mark.thorough
 @for_each("size", [1, 2, 50, 1000])
 def test_what_goes_on_after_an_hour_of_silence_continues_another_connection(size: int) -> None:
     """Its client is known, though no SYN told; other connections end an early one's memory."""
@@ -451,6 +454,7 @@ def _opened_by(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_recorded_captures_give_the_frames_that_were_counted_in_them(reference: Path) -> None:
     """Requests by API and version, responses, unanswered requests and connections agree."""
     captures = _kafka_captures(reference)

@@ -79,6 +79,7 @@ def test_all_interfaces_give_segments_as_one_does(tmp_path: Path) -> None:
     assert sum(WORD in bytes(batch.data) for batch in batches) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("tcpdump") is None, reason="tcpdump compiles filters")
 @pytest.mark.parametrize("interface", ["lo", ANY_INTERFACE])
 def test_a_filter_lets_pass_what_it_names(interface: str) -> None:
@@ -94,6 +95,7 @@ def test_a_filter_lets_pass_what_it_names(interface: str) -> None:
             assert captured_words(live) == [WORD]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("tcpdump") is None, reason="tcpdump compiles filters")
 def test_a_wrong_filter_is_an_error_that_says_so() -> None:
     """Nothing is captured without the filter that was asked for."""
@@ -102,6 +104,7 @@ def test_a_wrong_filter_is_an_error_that_says_so() -> None:
         LiveCapture("lo", choice=choice)
 
 
+@pytest.mark.thorough
 def test_an_interface_may_be_promiscuous_but_not_all_of_them() -> None:
     """The kernel counts who wants it: one more, which ends with the capture."""
     choice = CaptureChoice(is_promiscuous=True)
@@ -148,6 +151,7 @@ def test_a_file_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path) 
         LiveCapture("lo", write=tmp_path / "none" / "x.pcap")
 
 
+@pytest.mark.thorough
 def test_without_the_right_to_capture_it_says_what_is_needed() -> None:
     """A process without CAP_NET_RAW is told to use sudo."""
     script = (

@@ -302,6 +302,7 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
     return bytes(file[: chance.randrange(len(file))] if chance.random() < 0.2 else file)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["pcap", "pcapng", "gzip"])
 def test_damaged_files_give_segments_or_capture_errors(form: str) -> None:
     """Nothing else comes out of them, and every payload lies in its data."""

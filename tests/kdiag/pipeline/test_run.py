@@ -32,7 +32,7 @@ IN_FLIGHT_NS: Final = 1_795_268_752_472_193_000
 """When four of the 53 requests of `rebalance.pcap` had no response yet."""
 KILLS: Final = int(os.environ.get("KDIAG_RUN_KILLS", "1"))
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     return Recording(files, b"".join(each.keylog for each in sets))
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(("parts", "split_bytes"), [(1, 64 << 20), (2, 1 << 20), (7, 64 << 10)])
 def test_spark_gives_the_rows_of_one_process(
     spark: "SparkSession", everything: Recording, parts: int, split_bytes: int, tmp_path: Path

@@ -169,7 +169,7 @@ print(rows, hour.to_pylist(), session.catalog.tableExists("exchanges"))
 """
 
 
-@pytest.mark.real
+@pytest.mark.soak
 @pytest.mark.usefixtures("spark_is_here")
 def test_a_session_that_is_there_keeps_its_settings(tmp_path: Path) -> None:
     """A notebook loses neither its time zone, nor its adaptive plans, nor gets views unasked."""
@@ -195,7 +195,7 @@ print(session.conf.get("spark.sql.adaptive.enabled"))
 """
 
 
-@pytest.mark.real
+@pytest.mark.soak
 @pytest.mark.usefixtures("spark_is_here")
 def test_a_long_temporary_folder_and_settings_elsewhere_do_no_harm(tmp_path: Path) -> None:
     """As every container of YARN has; what PySpark's arguments set stays."""

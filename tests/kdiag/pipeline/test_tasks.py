@@ -38,7 +38,7 @@ def test_an_outcome_is_the_sum_of_what_tasks_return() -> None:
     assert total.faults == ["a fault"]
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_results_come_in_the_order_of_the_numbers(spark: "SparkSession") -> None:
     """In however many tasks."""
     for tasks in (0, 2):
@@ -56,6 +56,7 @@ print(first > 0, gc.get_freeze_count() == first, gc.get_threshold()[0])
 """
 
 
+@pytest.mark.thorough
 def test_what_is_there_is_passed_over_from_the_first_time_on() -> None:
     """In a process of its own, for the collector is one for all of it."""
     told = subprocess.run(

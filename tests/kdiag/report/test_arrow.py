@@ -1,6 +1,7 @@
 import io
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -163,6 +164,7 @@ REQUEST = request_bytes(
 )
 
 
+@pytest.mark.thorough
 @settings(max_examples=200)
 @given(st.data())
 def test_no_bytes_keep_an_exchange_from_being_a_row(data: st.DataObject) -> None:

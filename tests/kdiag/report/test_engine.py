@@ -88,6 +88,7 @@ def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
         open_folder(tmp_path)
 
 
+@pytest.mark.thorough
 @for_each(
     ("sql", "why"),
     [
@@ -227,6 +228,7 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "sql",
     [

@@ -121,6 +121,7 @@ def test_every_report_declares_what_it_is_told(name: str) -> None:
     assert "\nORDER BY" in report.sql
 
 
+@pytest.mark.thorough
 @for_each("name", report_names())
 def test_every_report_can_be_said_in_spark_sql(name: str) -> None:
     """In functions that Spark has, with integer division and parameters of its own."""

@@ -76,6 +76,7 @@ def test_an_api_is_found_by_its_name_in_any_case() -> None:
     assert api_named("Fetc") is None
 
 
+@pytest.mark.thorough
 def test_the_catalog_imports_no_api() -> None:
     """`kdiag --help` must not pay for a hundred modules."""
     program = (

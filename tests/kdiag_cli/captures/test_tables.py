@@ -15,6 +15,7 @@ from tiers.cases import for_each
 CAPTURE = CAPTURES / "acks.pcap"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arguments", [("tables",), ("report", "--list"), ("decode", CAPTURE)])
 def test_what_needs_no_library_loads_none(arguments: tuple[object, ...]) -> None:
     """The columns and the questions can be read without Arrow, and decoding does without it."""

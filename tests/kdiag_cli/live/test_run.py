@@ -136,6 +136,7 @@ def test_an_interrupt_has_an_exit_code_of_its_own() -> None:
     assert run_live(work) is ExitCode.INTERRUPTED
 
 
+@pytest.mark.thorough
 def test_a_reader_that_is_gone_is_no_error() -> None:
     """As `head` leaves the programs before it."""
     command = [sys.executable, "-c", WITHOUT_READER]
@@ -186,6 +187,7 @@ def test_what_has_to_be_undone_gets_its_time() -> None:
     assert done == ["undone"]
 
 
+@pytest.mark.thorough
 def test_who_was_kept_from_noticing_still_ends_in_order() -> None:
     """A process that stood still, as while garbage is collected, is not ended for it."""
     done: list[str] = []
@@ -219,6 +221,7 @@ def test_a_time_limit_that_got_lost_comes_again() -> None:
     assert times == ["lost"]
 
 
+@pytest.mark.thorough
 def test_the_time_limit_ends_what_cannot_be_interrupted() -> None:
     """It holds by the wall clock, come what may."""
     done = subprocess.run(

@@ -93,6 +93,7 @@ def test_the_environment_may_name_the_cluster(
         assert [name for name, _ in complete_groups(context)] == ["billing", "shipping"]
 
 
+@pytest.mark.thorough
 def test_a_cluster_that_does_not_answer_costs_a_second() -> None:
     """Neither a broker that is silent nor one that drops packets holds the shell up."""
     clock = SystemClock()

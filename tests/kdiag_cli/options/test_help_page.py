@@ -67,6 +67,7 @@ def pager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
+@pytest.mark.thorough
 def test_a_page_that_is_longer_than_the_terminal_goes_through_the_pager(pager: Path) -> None:
     """One that fits is printed; so is any in a pipe."""
     assert kdiag_on_terminal(80, "decode", "--help") == (0, "", "")

@@ -43,6 +43,7 @@ main()
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("missing", ["pyarrow", "duckdb", "sqlglot"])
 @pytest.mark.parametrize(

@@ -62,6 +62,7 @@ def test_rows_that_fit_look_the_same_however_they_are_drawn(
     assert by_rich == [drawing._joined(row, widths, table.numeric) for row in rows]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rows", [3, 1300])
 def test_rows_in_blocks_look_the_same_to_the_last(rows: int) -> None:
     """Header and value on each line, an empty line between rows."""

@@ -153,6 +153,7 @@ def test_there_is_no_progress_where_nothing_can_be_written_over(
     assert written(screen) == []
 
 
+@pytest.mark.thorough
 def test_a_pipe_pays_nothing_for_progress() -> None:
     """Nothing of rich is loaded, however long it takes."""
     program = (

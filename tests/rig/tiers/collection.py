@@ -7,8 +7,8 @@ So every other worker begins at the last one:
     gw0    a b c ...        rewrites a, b, c   and finds d, e, f in the cache
     gw1            ... d e f    rewrites f, e, d   and finds c, b, a there
 
-A run of `real` tests alone reads only files that have such, and one without them none that has only
-such.
+A run of one tier reads only files that have tests of it, and that of quick ones no file whose tests
+are all of another.
 
 What is collected lives as long as the run. So the garbage collector looks at none of it, neither
 while it comes nor later: that took a twelfth of the CPU time of small tests.
@@ -22,11 +22,10 @@ from typing import Final
 
 import pytest
 
+from tiers.tier import MARKED, QUICK, THOROUGH
+
 _BEGINS_AT_THE_END: Final = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 2 == 1
-_REAL: Final = "real"
-_REAL_MARK: Final = "mark.real"
-_USUAL: Final = "not real"
-_ONLY_REAL: Final = "\npytestmark = pytest.mark.real\n"
+_PROPERTY: Final = "@given("
 
 
 class Collection:
@@ -43,14 +42,16 @@ class Collection:
             gc.enable()
 
     def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
-        """Leave out a file without `real` tests where only these are wanted, and the reverse."""
+        """Leave out a file that has no test of the tier that is wanted."""
         wanted = config.getoption("markexpr")
         is_test = collection_path.suffix == ".py" and collection_path.is_file()
-        if wanted not in {_REAL, _USUAL} or not is_test:
+        if wanted not in {QUICK, *MARKED} or not is_test:
             return None
         text = collection_path.read_text()
-        is_left_out = _REAL_MARK not in text if wanted == _REAL else _ONLY_REAL in text
-        return True if is_left_out else None
+        if wanted == QUICK:
+            return any(f"\npytestmark = pytest.mark.{tier}\n" in text for tier in MARKED) or None
+        is_of_tier = f"mark.{wanted}" in text or (wanted == THOROUGH and _PROPERTY in text)
+        return None if is_of_tier else True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(

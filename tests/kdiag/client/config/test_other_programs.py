@@ -118,6 +118,7 @@ def test_files_of_settings_become_profiles_by_their_name(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.thorough
 @for_each(
     ("name", "text", "why"),
     [

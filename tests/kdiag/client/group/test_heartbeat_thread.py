@@ -276,6 +276,7 @@ def test_hanging_up_ends_the_connection_to_the_coordinator_too(
     assert cluster.broker.connections == before + 1
 
 
+@pytest.mark.thorough
 def test_heartbeats_without_end_disturb_no_reader(
     cluster: MemberCluster, client: ClusterClient
 ) -> None:

@@ -183,7 +183,7 @@ def test_exceptions_are_those_that_the_newest_kafka_throws() -> None:
     assert ours == theirs
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_settings_that_advice_names_exist_in_the_newest_kafka(
     get_kafka_jars: Callable[[str], Path], tmp_path: Path
 ) -> None:

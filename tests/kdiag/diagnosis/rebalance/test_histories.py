@@ -4,6 +4,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from group_stories.recorded_groups import (
     NAMES,
     RecordedGroup,
@@ -21,6 +23,8 @@ from kdiag.diagnosis.rebalance.model import (
     RebalanceCause,
 )
 from tiers.sampling import IS_EXHAUSTIVE, SEED, sample
+
+pytestmark = pytest.mark.thorough
 
 Causes = dict[tuple[str, int], list[RebalanceCause]]
 

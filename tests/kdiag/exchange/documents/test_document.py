@@ -1,6 +1,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from kdiag.exchange.context.broker_ids import BrokerIds
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
@@ -186,6 +188,7 @@ def test_the_text_of_an_exchange_is_that_of_its_document() -> None:
             assert json.loads(text)["kind"] == "exchange"
 
 
+@pytest.mark.thorough
 def test_much_text_comes_in_pieces() -> None:
     """Beyond 16 MB it is made of each batch when its turn has come."""
     letters = b"abcdefghij" * 300_000

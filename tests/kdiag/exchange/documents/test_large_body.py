@@ -69,6 +69,7 @@ def test_pieces_are_the_text_that_is_made_at_once(form: BodyForm) -> None:
         assert pieces == whole
 
 
+@pytest.mark.thorough
 @for_each("path", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
 def test_real_exchanges_are_the_same_in_pieces(path: Path) -> None:
     """Secrets are replaced in both."""

@@ -113,6 +113,7 @@ def vectors(name: str) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["vectors", "vectors-edge"])
 def test_something_is_said_of_every_message_of_kafka(kind: str) -> None:
     """Nulls, empty arrays and extreme values of all APIs and versions stop no sentence."""

@@ -2,6 +2,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+import pytest
 
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
@@ -134,6 +135,7 @@ def changed(exchange: Exchange) -> Iterator[Exchange]:
                 yield msgspec.structs.replace(exchange, **{side: frame})
 
 
+@pytest.mark.thorough
 @for_each("exchange", EXCHANGES.values(), ids=EXCHANGES)
 def test_whatever_byte_differs_alike_exchanges_count_alike(exchange: Exchange) -> None:
     """Either it makes them unlike, or reading them would say the same."""
@@ -198,6 +200,7 @@ def test_malformed_exchanges_are_not_remembered() -> None:
     assert cache_of(exchange).find(exchange) is None
 
 
+@pytest.mark.thorough
 def test_memory_is_bounded() -> None:
     """What was remembered is forgotten when there is too much of it."""
     cache = cache_of(heartbeat())

@@ -27,6 +27,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 DEADLINE_S = 30
 
 
+@pytest.mark.thorough
 def test_librdkafka_creates_a_topic_produces_with_every_codec_and_acks_and_consumes(
     lab: LabCluster,
 ) -> None:
@@ -76,6 +77,7 @@ def test_librdkafka_uses_a_lab_that_speaks_as_an_old_release(release: str) -> No
     assert (message.error(), message.value()) == (None, b"value")
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_kafka_python_produces_and_consumes(lab: LabCluster) -> None:
     """Another one."""

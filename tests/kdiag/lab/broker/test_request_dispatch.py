@@ -90,6 +90,7 @@ def test_what_is_no_frame_is_said_with_what_it_looks_like(
         assert "a web client asked" in log_line(lab, caplog)
 
 
+@pytest.mark.thorough
 def test_no_request_hangs(lab: LabCluster) -> None:
     """Every API in its newest version is answered, or its connection ends."""
     answered = 0

@@ -122,7 +122,7 @@ def test_a_disk_that_becomes_full_ends_the_recording_and_nothing_else(
     assert sum("traffic is recorded no more" in line for line in caplog.messages) == 1
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_tshark_finds_nothing_wrong(require_programs: Callable[..., None], tmp_path: Path) -> None:
     """And Kafka in it."""
     require_programs("tshark")

@@ -29,6 +29,7 @@ def test_a_file_has_faults_as_mappings_and_as_texts(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.thorough
 @for_each(
     ("text", "why"),
     [

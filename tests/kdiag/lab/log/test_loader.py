@@ -220,6 +220,7 @@ def test_a_compaction_that_was_cut_short_is_undone(tmp_path: Path, state: str) -
     assert [path for path in tmp_path.iterdir() if path.suffix in {".cleaned", ".swap"}] == []
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(st.data())
 def test_whatever_a_folder_holds_only_a_kdiag_error_comes_out(

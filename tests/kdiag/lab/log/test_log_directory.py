@@ -153,6 +153,7 @@ def acknowledged(folder: Path, count: int) -> list[list[int]]:
     return [[*map(int, line.split())] for line in lines if line.endswith(b"\n")]
 
 
+@pytest.mark.thorough
 def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     """Nor is anything there twice, whenever the process is killed, and again."""
     seen: list[list[int]] = []
@@ -170,6 +171,7 @@ def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
         assert all(offset == sequence < len(records) for offset, sequence in seen)
 
 
+@pytest.mark.thorough
 def test_a_folder_belongs_to_one_process(tmp_path: Path) -> None:
     """Another one is told so, and what to do."""
     with opened(tmp_path) as logs:

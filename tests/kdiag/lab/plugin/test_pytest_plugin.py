@@ -57,7 +57,7 @@ def run(folder: Path, text: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_a_project_has_labs_for_its_tests(tmp_path: Path) -> None:
     """One for each test, one for all, and one whose time stands still."""
     code, output = run(tmp_path, PASSING)
@@ -65,7 +65,7 @@ def test_a_project_has_labs_for_its_tests(tmp_path: Path) -> None:
     assert "3 passed" in output
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_a_failed_test_shows_what_crossed_the_wire(tmp_path: Path) -> None:
     """And a marker that asks for something else is said."""
     code, output = run(tmp_path, FAILING)
@@ -75,6 +75,7 @@ def test_a_failed_test_shows_what_crossed_the_wire(tmp_path: Path) -> None:
     assert "the marker kafka_lab has no topic" in output
 
 
+@pytest.mark.thorough
 def test_a_run_without_a_lab_loads_none(pytestconfig: pytest.Config) -> None:
     """The plugin itself is small."""
     del pytestconfig

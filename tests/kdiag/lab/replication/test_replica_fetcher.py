@@ -103,6 +103,7 @@ def test_a_leader_that_does_not_answer_is_asked_again(lab: SteppedLab) -> None:
     assert lab.answers == ["NONE"]
 
 
+@pytest.mark.thorough
 def test_what_a_leader_had_alone_is_dropped_when_it_follows(lab: SteppedLab) -> None:
     """It is told where its log parts from the new leader's, and all have the same again."""
     lab.produce(ORDERS, batch())
@@ -123,6 +124,7 @@ def test_what_a_leader_had_alone_is_dropped_when_it_follows(lab: SteppedLab) -> 
     assert lab.contents(ORDERS) == [[(0, 0), (1, 1), (2, 1), (3, 1)]] * 3
 
 
+@pytest.mark.thorough
 def test_leaders_that_wrote_one_after_the_other_leave_one_log(lab: SteppedLab) -> None:
     """Each epoch in which somebody wrote alone is found and cut, one after the other."""
     for leader, others in ((1, {2, 3}), (2, {1, 3})):

@@ -7,7 +7,7 @@ from kdiag.lab.scenario.clients.scenario_thread import config_of
 from kdiag.lab.scenario.latency_look import SETTINGS, find_latencies
 from tiers.attempts import measure_again
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 ATTEMPTS = 6
 """How often to look: on a busy machine other answers are as late as those that stall."""

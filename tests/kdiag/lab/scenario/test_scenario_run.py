@@ -31,6 +31,7 @@ def test_a_scenario_passes_both_ways(tmp_path: Path) -> None:
     assert run_scenario(scenario, is_disturbed=False).passes
 
 
+@pytest.mark.thorough
 def test_it_ends_by_its_deadline_and_says_what_did_not_happen() -> None:
     """And what became of its clients."""
     outcome = run_scenario(parse_scenario(IN_VAIN, "in-vain"))

@@ -4,6 +4,7 @@ from kdiag.errors import ConfigError
 from kdiag.lab.scenario.shipped import find_scenario, shipped_scenarios
 
 
+@pytest.mark.thorough
 def test_each_file_holds_the_scenario_of_its_name() -> None:
     """Each can be read, disturbs something, and teaches something that no other does."""
     shipped = shipped_scenarios()

@@ -88,6 +88,7 @@ def test_kdiag_is_let_in(
     assert broker["port"] == lab.nodes[0].ports[protocol]
 
 
+@pytest.mark.thorough
 @for_each(("protocol", "mechanism"), [("SSL", ""), *LOGINS[:4], LOGINS[-1]], ids=str)
 def test_librdkafka_is_let_in(
     lab: LabCluster, certificates: Path, protocol: str, mechanism: str

@@ -215,6 +215,7 @@ def test_a_profile_is_used_before_the_environment(clock: ManualClock, folder: Pa
     assert repr(signer) == "<AwsSigner with profile 'dev', shared-credentials-file>"
 
 
+@pytest.mark.thorough
 def test_temporary_credentials_are_renewed_while_they_are_used(
     clock: ManualClock, folder: Path
 ) -> None:

@@ -40,6 +40,7 @@ def test_a_token_is_asked_for_as_kafkas_clients_do(issuer: TokenIssuer) -> None:
     assert asked.fields == {"grant_type": ["client_credentials"], "scope": ["a b"]}
 
 
+@pytest.mark.thorough
 def test_a_token_is_used_again_while_it_is_fresh(issuer: TokenIssuer) -> None:
     """By `expires_in`, or by the token itself; one that tells nothing is used once."""
     clock = ManualClock(NOW_NS)

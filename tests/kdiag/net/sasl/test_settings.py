@@ -111,6 +111,7 @@ def test_an_extra_that_is_missing_is_named_with_the_command(
     assert error.value.why.endswith("pip install 'kdiag[aws]'")
 
 
+@pytest.mark.thorough
 def test_botocore_is_not_imported_for_other_mechanisms() -> None:
     """It takes as long as all the rest."""
     program = "import sys, kdiag.net.sasl.settings; print('botocore' in sys.modules)"

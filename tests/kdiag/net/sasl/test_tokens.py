@@ -115,6 +115,7 @@ def test_an_empty_or_endless_token_file_holds_no_token(tmp_path: Path) -> None:
         FileToken(file).token()
 
 
+@pytest.mark.thorough
 def test_a_command_gives_the_token_that_it_prints() -> None:
     """No shell is involved: what it would expand is passed as it is."""
     assert printing("abc.def").token() == "abc.def"
@@ -122,6 +123,7 @@ def test_a_command_gives_the_token_that_it_prints() -> None:
         printing("$HOME").token()
 
 
+@pytest.mark.thorough
 def test_a_command_runs_again_when_its_jwt_is_about_to_expire(tmp_path: Path) -> None:
     """A minute before that it is no longer used."""
     log = tmp_path / "log"
@@ -135,6 +137,7 @@ def test_a_command_runs_again_when_its_jwt_is_about_to_expire(tmp_path: Path) ->
     assert len(tokens) == 1
 
 
+@pytest.mark.thorough
 def test_a_command_runs_each_time_for_a_token_that_does_not_tell_its_expiry(
     tmp_path: Path,
 ) -> None:
@@ -145,6 +148,7 @@ def test_a_command_runs_each_time_for_a_token_that_does_not_tell_its_expiry(
     assert log.read_text() == "run\nrun\n"
 
 
+@pytest.mark.thorough
 @for_each(
     ("command", "why"),
     [

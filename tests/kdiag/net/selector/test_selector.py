@@ -53,6 +53,7 @@ def test_a_frame_of_any_size_arrives_whole(make_loopback: MakeLoopback, size: in
     assert len(loopback.client.sends) == 1
 
 
+@pytest.mark.thorough
 def test_large_frames_follow_each_other(loopback: Loopback) -> None:
     """Fifty frames of 512 KB go there and back on one connection."""
     loopback.connect("1")

@@ -30,6 +30,7 @@ def test_a_second_send_ends_the_channel(loopback: Loopback) -> None:
     assert loopback.client.selector.disconnected == {}
 
 
+@pytest.mark.thorough
 def test_what_the_peer_does_not_read_waits(loopback: Loopback) -> None:
     """Bytes count when the system takes them, sends when it has them all."""
     server_id = loopback.connect("1")

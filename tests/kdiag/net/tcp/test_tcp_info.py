@@ -115,7 +115,7 @@ def test_lost_window_scaling_is_no_scale() -> None:
     assert with_tcp_info(BUFFERS, without).receive_window_scale is None
 
 
-@pytest.mark.real
+@pytest.mark.bench
 def test_the_round_trip_of_a_delayed_link_is_told(
     make_delayed_path: Callable[..., DelayedPath],
 ) -> None:
@@ -130,6 +130,7 @@ def test_the_round_trip_of_a_delayed_link_is_told(
 
 
 @pytest.mark.real
+@pytest.mark.soak
 def test_window_scaling_that_is_lost_on_the_way_is_missed_at_both_ends(
     make_delayed_path: Callable[..., DelayedPath],
 ) -> None:

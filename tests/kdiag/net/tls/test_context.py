@@ -90,6 +90,7 @@ def test_librdkafkas_two_files_serve(tmp_path: Path) -> None:
     shake_hands(TRUSTING, TlsSettings(certificate_location=str(chain), key_location=str(key)))
 
 
+@pytest.mark.thorough
 def test_a_folder_of_certificates_can_be_trusted(tmp_path: Path) -> None:
     """It holds them under the names that OpenSSL gives them."""
     (tmp_path / "ca.pem").write_text(AUTHORITY.pem)

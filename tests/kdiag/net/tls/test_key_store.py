@@ -98,6 +98,7 @@ def test_a_key_in_jks_needs_a_password() -> None:
         read_identity((STORES / "keystore.jks").read_bytes(), "", None, None)
 
 
+@pytest.mark.thorough
 def test_pem_and_jks_are_read_without_loading_cryptography() -> None:
     """Loading it takes as long as a third of all else that a TLS connection loads."""
     program = (

@@ -1,5 +1,6 @@
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,6 +81,7 @@ def test_of_a_long_frame_the_first_bytes_are_enough() -> None:
     assert evidence(frame, here=ENOUGH_BYTES, is_all=False) is Evidence.LOOKS
 
 
+@pytest.mark.thorough
 def test_every_request_of_kafka_is_recognised() -> None:
     """Whatever API and version; but for some acks, codes and texts that no client would send."""
     chance = random.Random(1)
@@ -96,6 +98,7 @@ def test_every_request_of_kafka_is_recognised() -> None:
     assert found.count(Evidence.DECODES) > 0.85 * len(found)
 
 
+@pytest.mark.thorough
 def test_no_response_of_kafka_passes_for_a_request() -> None:
     """With the small correlation ids that look like Produce, and those that look like others.
 

@@ -311,6 +311,7 @@ NOISE: dict[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("segment_bytes", [512, 1460])
 @pytest.mark.parametrize("noise", NOISE)
@@ -352,6 +353,7 @@ OUTSTANDING = [range(5), range(60, 65), range(50), range(500, 1000), range(65536
 KINDS: list[RequestKind] = [(0, 7), (1, 4), (1, 18), (METADATA, 5), (12, 0), (12, 4)]
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", INTEGERS)
 def test_integers_among_which_the_outstanding_ids_lie_fool_nobody(name: str) -> None:

@@ -1,5 +1,6 @@
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -126,6 +127,7 @@ def test_whoever_wants_is_told_after_each_call() -> None:
     assert told == [0, 2]
 
 
+@pytest.mark.thorough
 @settings(max_examples=20)
 @given(st.integers(0, 2**32))
 def test_losing_the_place_again_and_again_costs_little(seed: int) -> None:

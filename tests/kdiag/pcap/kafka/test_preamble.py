@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,6 +70,7 @@ def test_other_bytes_are_not_a_preamble(client: bytes, server: bytes) -> None:
     assert read_preamble(client, server) is None
 
 
+@pytest.mark.thorough
 @given(st.sampled_from([b"", b"\5", b"PROXY ", V2, b"CONNECT "]), st.binary(), st.binary())
 def test_any_bytes_can_be_read(start: bytes, client: bytes, server: bytes) -> None:
     """Nothing escapes."""

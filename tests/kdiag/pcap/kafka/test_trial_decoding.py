@@ -3,6 +3,8 @@ import json
 import random
 import struct
 
+import pytest
+
 from folders import ORACLE
 from kdiag.pcap.kafka.trial_decoding import RequestKind, can_try, is_sane, is_whole_response
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsResponse
@@ -111,6 +113,7 @@ def test_the_refusal_of_an_api_versions_request_is_in_version_0() -> None:
     assert is_whole_response(answer(HeartbeatResponse(), 0), (HEARTBEAT, 0))
 
 
+@pytest.mark.thorough
 def test_every_response_that_kafka_wrote_is_one() -> None:
     """In every version of every API; but Kafka's own test values need not be sane."""
     count = sane = 0
@@ -129,6 +132,7 @@ def test_every_response_that_kafka_wrote_is_one() -> None:
     assert sane > count // 3
 
 
+@pytest.mark.thorough
 def test_noise_is_no_response() -> None:
     """Small integers of four and eight bytes make none, those of two bytes only short ones."""
     dice = random.Random(1)

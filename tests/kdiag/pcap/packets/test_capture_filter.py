@@ -13,6 +13,7 @@ needs_tcpdump = pytest.mark.skipif(
 )
 
 
+@pytest.mark.thorough
 @needs_tcpdump
 def test_a_filter_is_compiled_for_the_link_type() -> None:
     """The same words are other instructions, which pass packets with all their bytes."""
@@ -24,6 +25,7 @@ def test_a_filter_is_compiled_for_the_link_type() -> None:
         assert [each for each in instructions if each[0] == 6] == [(6, 0, 0, 1 << 18), (6, 0, 0, 0)]
 
 
+@pytest.mark.thorough
 @needs_tcpdump
 @pytest.mark.parametrize(
     ("text", "why"),
@@ -54,6 +56,7 @@ def test_without_tcpdump_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPa
         compile_filter("tcp", ETHERNET)
 
 
+@pytest.mark.thorough
 def test_a_program_that_is_not_a_tcpdump_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,6 +162,7 @@ def test_what_nobody_reads_is_told_apart() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_plain_traffic_does_not_load_scapy() -> None:
     """Neither do ARP, spanning trees and name look-ups, of which every capture has some."""
     frames = [

@@ -168,6 +168,7 @@ FRAMES = st.builds(
 ) | st.just(ETHER / ARP())
 
 
+@pytest.mark.thorough
 @given(frames=st.lists(FRAMES, max_size=12))
 def test_segments_are_those_that_scapy_finds(frames: list[Any]) -> None:
     """Headers of any mixture of shapes are read as another implementation reads them."""

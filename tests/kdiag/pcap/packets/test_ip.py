@@ -139,6 +139,7 @@ EXTENSIONS: dict[str, Callable[[], object]] = {
 }
 
 
+@pytest.mark.thorough
 @for_each("extension", EXTENSIONS)
 def test_the_payload_follows_the_extension_headers(extension: str) -> None:
     """However many there are, what counts is behind them."""

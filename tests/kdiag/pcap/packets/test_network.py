@@ -1,6 +1,7 @@
 """The networks that packets were seen in."""
 
 import numpy as np
+import pytest
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
@@ -58,6 +59,7 @@ def test_addresses_outside_of_any_network_stay_as_they_are() -> None:
     assert Networks(1).apart(payloads, AddressBook()) is payloads
 
 
+@pytest.mark.thorough
 def test_the_same_address_in_another_network_is_another_end() -> None:
     """VLANs, stacked VLANs and overlays tell them apart; their text is the same."""
     packets = [

@@ -3,6 +3,7 @@ import subprocess
 import sys
 import warnings
 
+import pytest
 from scapy.layers.inet import IP, TCP
 from scapy.layers.ppp import PPP
 from scapy.packet import Packet
@@ -47,6 +48,7 @@ def test_scapy_is_silent_while_it_works_and_as_before_afterwards() -> None:
     assert not logging.getLogger("scapy.runtime").disabled
 
 
+@pytest.mark.thorough
 def test_loading_it_prints_nothing() -> None:
     """Not even where a layer warns of what its libraries will do some day."""
     program = (

@@ -1,5 +1,6 @@
 import numpy as np
 import numpy.typing as npt
+import pytest
 from scapy.contrib.erspan import ERSPAN_II, ERSPAN_III, ERSPAN_PlatformSpecific
 from scapy.contrib.geneve import GENEVE, GeneveOptions
 from scapy.contrib.gtp import GTP_U_Header
@@ -105,12 +106,14 @@ def test_the_inner_packet_may_be_ipv6() -> None:
     ]
 
 
+@pytest.mark.thorough
 @for_each("packet", OTHERS.values(), ids=OTHERS)
 def test_other_packets_are_no_tunnels(packet: Packet) -> None:
     """Ports, flags and types decide."""
     assert inside(packet) == []
 
 
+@pytest.mark.thorough
 @for_each("tunnel", TUNNELS.values(), ids=TUNNELS)
 def test_tunnels_may_be_cut_anywhere(tunnel: Packet) -> None:
     """A header that is not whole leads nowhere."""

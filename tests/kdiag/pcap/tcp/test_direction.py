@@ -117,6 +117,7 @@ def test_without_a_handshake_windows_are_not_known() -> None:
     assert facts.ack_rtt_ns == Spread(19 * MS, 19 * MS, 19 * MS, 19 * MS)
 
 
+@pytest.mark.thorough
 @for_each("block_packets", [1, 2, 3, 7, 1000])
 def test_it_makes_no_difference_how_packets_are_read(block_packets: int) -> None:
     """Facts depend on the packets alone."""

@@ -92,6 +92,7 @@ def test_a_cut_syn_offers_nothing_that_is_known() -> None:
     assert (facts.requests.bytes, facts.rtt_ns) == (1000, 20 * MS)
 
 
+@pytest.mark.thorough
 def test_the_facts_are_the_same_however_packets_are_divided() -> None:
     """They are cut by their order alone, though the round trip becomes shorter all the time."""
     count = 2 * tcp_tracker._ENOUGH_ROWS + 100
@@ -129,6 +130,7 @@ def nonsense(dice: random.Random) -> Segment:
     return Segment(*ends, sequence, acknowledgment, flags, bytes(dice.choice([0, 1, 700])))
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 2**32), st.integers(1, 60), st.booleans())
 def test_nonsense_is_followed_to_its_end(seed: int, size: int, is_long_ago: bool) -> None:  # noqa: FBT001 - hypothesis
     """Whatever numbers and times packets have, every wait lies between first and last segment."""

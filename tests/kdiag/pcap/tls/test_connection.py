@@ -130,6 +130,7 @@ def test_a_client_that_does_not_speak_tls_is_told_from_a_server_that_does(
         assert connection.facts.notes == ["the client does not speak TLS"]
 
 
+@pytest.mark.thorough
 @for_each(
     "suite",
     [
@@ -196,6 +197,7 @@ def test_a_request_to_begin_again_does_not_end_the_handshake(tmp_path: Path) -> 
     assert connection.facts.version == "TLS 1.3"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "suite",
     [
@@ -226,6 +228,7 @@ def test_suites_key_updates_and_padding_of_tls_1_3_decrypt(
     assert connection.facts.notes == []
 
 
+@pytest.mark.thorough
 def test_a_second_handshake_of_tls_1_2_decrypts(
     tmp_path: Path, require_programs: Callable[..., None]
 ) -> None:

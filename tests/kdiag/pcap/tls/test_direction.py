@@ -273,6 +273,7 @@ def test_a_lost_change_of_cipher_spec_is_noticed(tmp_path: Path) -> None:
     assert [each.data for each in lost_one] == [each.data for each in truth.plaintexts]
 
 
+@pytest.mark.thorough
 def test_a_lost_key_update_is_noticed(
     tmp_path: Path, require_programs: Callable[..., None]
 ) -> None:

@@ -1,6 +1,7 @@
 import itertools
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -199,6 +200,7 @@ def test_a_false_header_whose_end_never_comes_costs_no_record(false_headers: int
     assert records[0].skipped_bytes == start - 15
 
 
+@pytest.mark.thorough
 def test_few_headers_at_a_time_wait_for_their_end() -> None:
     """Of bytes made to look like headers everywhere, few are looked at with each that comes."""
     hostile = (bytes([23, 3, 3]) + (18_000).to_bytes(2)) * 3000

@@ -108,6 +108,7 @@ def test_without_keys_nothing_comes_out_but_what_the_handshake_tells(talk: Talk)
     assert rig.stream.facts.sni == HOST
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("segment_bytes", [1, 7, 1460, 1 << 20])
 def test_a_record_comes_with_the_packet_of_its_last_byte(talk: Talk, segment_bytes: int) -> None:
     """However many packets carried it, its content is one segment of the last one."""

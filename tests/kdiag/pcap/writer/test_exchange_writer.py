@@ -141,6 +141,7 @@ def conversations(draw: st.DrawFn) -> list[Exchange]:
     return made
 
 
+@pytest.mark.thorough
 @given(made=conversations())
 def test_pipelined_exchanges_of_many_connections_come_back(
     made: list[Exchange], tmp_path_factory: pytest.TempPathFactory
@@ -331,7 +332,7 @@ def test_a_clock_that_goes_back_breaks_no_frame(tmp_path: Path) -> None:
     assert requests == [each.request and each.request.data for each in made]
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_tshark_finds_nothing_wrong_with_packets(
     require_programs: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -356,6 +357,7 @@ def test_tshark_finds_nothing_wrong_with_packets(
     assert count(wrong) == 0
 
 
+@pytest.mark.thorough
 def test_it_starts_without_numpy() -> None:
     """A live command that keeps what it said must start as fast as one that does not."""
     code = "import sys, kdiag.pcap.writer.exchange_writer; sys.exit('numpy' in sys.modules)"

@@ -125,6 +125,7 @@ def extracted(packets: Sequence[Packet], folder: Path) -> tuple[Reading, Extract
     return reading, counts, (folder / "out.pcap").read_bytes()
 
 
+@pytest.mark.thorough
 @for_each(
     "file",
     [

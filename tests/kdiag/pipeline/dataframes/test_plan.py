@@ -31,6 +31,7 @@ def tables_of(uri: str, times: TimeRange = ALWAYS) -> Tables:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_indexed", [True, False])
 def test_a_plan_gives_the_rows_of_one_process(tmp_path: Path, *, is_indexed: bool) -> None:
     """Also where frames do not lie in the captures."""
@@ -62,6 +63,7 @@ def test_what_was_found_once_is_not_looked_for_again(tmp_path: Path) -> None:
     assert len(others | {plan_of(folder, job)}) == 4
 
 
+@pytest.mark.thorough
 def test_rows_of_other_times_are_not_made(tmp_path: Path) -> None:
     """The rows of two ranges of time are together all rows, each once."""
     uri = plan_of(str(tmp_path), Job((str(CAPTURE),), "", choice=CHOICE))

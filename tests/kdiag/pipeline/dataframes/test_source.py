@@ -50,6 +50,7 @@ def rows(found: TableReader) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.thorough
 def test_only_the_wanted_columns_are_made(tmp_path: Path) -> None:
     """In the order in which they are wanted; a table is named by an option."""
     found = rows(reader("api", "broker", staging=str(tmp_path)))
@@ -60,6 +61,7 @@ def test_only_the_wanted_columns_are_made(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.msgpack"))) == 1
 
 
+@pytest.mark.thorough
 @for_each(
     ("make", "times"),
     [
@@ -92,6 +94,7 @@ def test_bounds_of_the_time_leave_other_rows_unread(
     )
 
 
+@pytest.mark.thorough
 def test_a_minute_is_counted_whole_though_it_goes_on_behind_a_bound(tmp_path: Path) -> None:
     """Its row is of the time at which it begins."""
     asked = [
@@ -162,6 +165,7 @@ def test_plans_lie_where_nobody_else_reads_them(
         own_folder()
 
 
+@pytest.mark.thorough
 def test_spark_finds_the_format_and_loads_nothing_else_for_it() -> None:
     """Readers of other formats import it, too."""
     source = DefaultSource({"table": "gaps"})

@@ -32,7 +32,7 @@ def names(walks: list[Walk]) -> list[str]:
     return [Path(each.uri).name for each in walks]
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_a_capture_that_is_named_twice_is_read_once(spark: "SparkSession", folder: Path) -> None:
     """By another spelling, by a link, and as one of its folder."""
     (folder.parent / "link").symlink_to("in")
@@ -42,7 +42,7 @@ def test_a_capture_that_is_named_twice_is_read_once(spark: "SparkSession", folde
     assert sorted(names(walks)) == ["acks.pcap", "transaction.pcap"]
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_only_captures_that_no_run_has_read_are_new(spark: "SparkSession", folder: Path) -> None:
     """One that has grown since is told; one that was copied is known."""
     acks, transaction = folder / "acks.pcap", folder / "transaction.pcap"

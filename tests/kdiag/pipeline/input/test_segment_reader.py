@@ -49,6 +49,7 @@ def read_all(splits: list[Split], times: TimeRange = ALWAYS) -> list[SegmentBatc
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("split_bytes", [500, 2000, 1 << 20])
 def test_fragments_are_joined_over_splits(fragmented: Path, split_bytes: int) -> None:
     """A datagram belongs to the split with its first fragment, and to no other."""

@@ -28,6 +28,7 @@ def times_of(file: Path) -> list[int]:
     return times
 
 
+@pytest.mark.thorough
 @for_each("split_bytes", SPLIT_BYTES)
 def test_splits_follow_each_other_and_hold_all_packets(split_bytes: int) -> None:
     """A split ends where the next one begins, and the packets are those of one reader."""

@@ -65,6 +65,7 @@ def sent(function: Any) -> int:
     return len(cloudpickle.dumps(function))  # type: ignore[no-untyped-call]
 
 
+@pytest.mark.bench
 @pytest.mark.parametrize("split_bytes", [64 << 20, 5_000])
 def test_planning_grows_with_the_splits(split_bytes: int) -> None:
     """Files of megabytes, and tiny ones of which many follow within the reach of a datagram."""
@@ -76,6 +77,7 @@ def plan(splits: list[Split]) -> int:
     return sum(len(pickle.dumps(group)) for group in split_groups(splits, tasks=len(splits)))
 
 
+@pytest.mark.bench
 def test_putting_files_in_order_grows_with_them() -> None:
     """They are numbered through."""
 
@@ -87,6 +89,7 @@ def test_putting_files_in_order_grows_with_them() -> None:
     check_growth(order)
 
 
+@pytest.mark.bench
 def test_dividing_connections_grows_with_the_parts() -> None:
     """There is a part for each two splits."""
     heaviest = {bytes([number]): 1000 for number in range(200)}
@@ -117,6 +120,7 @@ def test_a_packet_lags_as_much_as_its_split_says() -> None:
     assert [index.lag_ns(packet) for packet in (1, 1000, 1001, 3000, 3001)] == [1, 1, 1001, 2001, 0]
 
 
+@pytest.mark.thorough
 def test_what_a_task_is_sent_does_not_grow_at_all(tmp_path: Path) -> None:
     """Neither splits, nor files, nor parts, nor chunks, nor names travel with a task."""
     sizes = []
@@ -144,6 +148,7 @@ def test_what_a_task_is_sent_does_not_grow_at_all(tmp_path: Path) -> None:
     assert max(large) < 10_000
 
 
+@pytest.mark.bench
 def test_a_lookup_does_not_walk_through_all_splits() -> None:
     """The first split that is late enough is found, though 100,000 before it are not."""
     splits = splits_of(100_000)

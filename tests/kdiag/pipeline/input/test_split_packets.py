@@ -75,6 +75,7 @@ def test_splits_outside_of_the_wanted_times_are_not_read() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_a_task_bundles_the_packets_of_its_groups(tmp_path: Path) -> None:
     """All of them, for the parts that their connections are in."""
     splits, work = shared(tmp_path, splits_of())
@@ -110,7 +111,7 @@ def test_damage_ends_a_file_or_fails_the_job(tmp_path: Path) -> None:
         list(read_packets(splits, Reading(mode=FAILFAST)))
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_spark_reads_what_is_read_here(spark: "SparkSession", tmp_path: Path) -> None:
     """All packets of all splits, though tasks read them wherever they run."""
     splits, work = shared(tmp_path, splits_of())

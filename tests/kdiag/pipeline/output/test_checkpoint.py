@@ -60,6 +60,7 @@ def size_of(file: Path) -> int:
     return file.stat().st_size
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_hard", [False, True])
 def test_a_decoder_that_was_kept_goes_on_as_if_it_had_not(tmp_path: Path, *, is_hard: bool) -> None:
     """In the middle of a frame, of a search, of a connection that nobody has understood yet."""

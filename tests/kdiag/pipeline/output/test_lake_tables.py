@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NS_PER_DAY: Final = 86_400_000_000_000
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 
 @pytest.mark.parametrize(

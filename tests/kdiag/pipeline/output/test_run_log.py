@@ -103,6 +103,7 @@ def after(looks: int) -> Callable[[], bool]:
     return lambda: next(left, None) is None
 
 
+@pytest.mark.thorough
 def test_a_driver_that_is_killed_leaves_the_run_before_or_the_run_after(tmp_path: Path) -> None:
     """At whatever moment of the commit, and what it leaves is swept; never something between."""
     chance = random.Random(SEED)

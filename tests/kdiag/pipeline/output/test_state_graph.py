@@ -38,6 +38,7 @@ def again(value: Any) -> Any:
     return decode_state(encode_state(value), "state")
 
 
+@pytest.mark.thorough
 @given(VALUES)
 def test_plain_values_come_back(value: Any) -> None:
     """Numbers of any size, texts of any characters."""
@@ -145,6 +146,7 @@ def test_a_state_of_each_earlier_format_goes_on_here(file: Path) -> None:
     assert {name: [*early.emitted[name], *found[name]] for name in expected} == expected
 
 
+@pytest.mark.thorough
 def test_what_tcp_did_goes_on_wherever_the_state_is_cut() -> None:
     """Between any two packets of a handshake, and later: the rows are those of one process."""
     rules = FlowRules(follows_tcp=True)

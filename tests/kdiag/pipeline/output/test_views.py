@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DAY_NS = 86_400_000_000_000
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ LAKES: Final = {
 }
 """Of each format the release of Spark that its jars are made for, the jars, and settings."""
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 
 def test_a_folder_has_tables_of_one_kind(spark: "SparkSession", tmp_path: Path) -> None:

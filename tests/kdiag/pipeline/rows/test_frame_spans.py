@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from folders import CAPTURES
 from kdiag.exchange.model import Exchange
 from kdiag.pcap.decoder import CaptureDecoder
@@ -56,6 +58,7 @@ def test_nearly_all_frames_have_places_and_lie_there(file: Path) -> None:
     assert len(with_spans) > 0.9 * len(found)
 
 
+@pytest.mark.thorough
 @for_each("name", sample("hard cases with places", sorted(CASES), 11))
 def test_what_is_not_the_frame_has_no_place(name: str, tmp_path: Path) -> None:
     """Loss, repetition and disorder: what has a span lies there, to the last byte."""
@@ -64,6 +67,7 @@ def test_what_is_not_the_frame_has_no_place(name: str, tmp_path: Path) -> None:
     assert all(data in (None, frame.data) for frame, data in frames_and_spans(file, 1))
 
 
+@pytest.mark.thorough
 @for_each(
     "name",
     [

@@ -64,6 +64,7 @@ def test_both_directions_have_the_same_key() -> None:
     assert len(set(ends)) < len(set(zip(batch.source, batch.destination, strict=True)))
 
 
+@pytest.mark.thorough
 @for_each("tenants", TENANTS)
 def test_networks_that_are_told_apart_stay_apart(tenants: str, tmp_path: Path) -> None:
     """The keys of tenants' connections differ, also where the rows are read again."""

@@ -3,6 +3,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import pyarrow as pa
+import pytest
 
 from folders import CAPTURES
 from kdiag.diagnosis.rebalance.capture.exchange_events import GroupSighting
@@ -24,6 +25,8 @@ from kdiag.pipeline.streams.group_state import Parted, StreamGroups, ToldBatch, 
 from kdiag.report.tables.catalog import TABLES
 from kdiag.report.tables.groups import group_rows
 from spark_runs.pipeline_parts import Tables, comparable, decoded, in_one_process
+
+pytestmark = pytest.mark.thorough
 
 _NS_PER_MINUTE = 60_000_000_000
 _BATCHES, _EACH, _SILENT_FROM = 8, 300, 5

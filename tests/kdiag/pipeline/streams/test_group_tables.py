@@ -13,7 +13,7 @@ from spark_runs.rotated_captures import job_of, rotated
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 
 def test_rows_of_groups_are_those_of_one_process(spark: "SparkSession", tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 KILLS: Final = int(os.environ.get("KDIAG_STREAM_KILLS", "1"))
 RECORDED: Final = {each.name: each for each in recorded_sets()}
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 
 @pytest.fixture
@@ -62,6 +62,7 @@ def unnumbered(batches: list[pa.RecordBatch]) -> list[str]:
     return sorted(re.sub(r"'packets': \[[\d, ]*\]", "'packets': []", row) for row in rows)
 
 
+@pytest.mark.real
 def test_a_stream_gives_the_rows_of_one_process(spark: "SparkSession", folder: Path) -> None:
     """Also if it is stopped and started again, by itself too; later captures are read later."""
     later = folder.parent / "later"
@@ -160,6 +161,7 @@ def test_two_hosts_and_slow_copies_lose_nothing(spark: "SparkSession", tmp_path:
     assert (status.waiting, len(status.left_out), status.is_closed) == ([], 1, True)
 
 
+@pytest.mark.real
 def test_a_checkpoint_of_another_release_is_refused(spark: "SparkSession", folder: Path) -> None:
     """Decoders are kept as they are, and are no format."""
     stream = job_of(folder, most_files=2)

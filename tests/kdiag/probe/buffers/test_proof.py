@@ -92,6 +92,7 @@ def test_a_connection_has_the_buffers_that_are_to_be_tried(client: ClusterClient
     assert fresh.settings.network.max_in_flight == 7
 
 
+@pytest.mark.thorough
 def test_a_proof_tries_everything_in_turn(client: ClusterClient, cluster: LoadedCluster) -> None:
     """It says what it is doing, and each run has a connection of its own."""
     told: list[ProofProgress] = []
@@ -110,6 +111,7 @@ def test_a_proof_tries_everything_in_turn(client: ClusterClient, cluster: Loaded
     assert (proof.why_ended, proof.is_late) == (None, False)
 
 
+@pytest.mark.thorough
 def test_all_runs_share_what_may_be_moved(client: ClusterClient) -> None:
     """What one leaves the next may take."""
     proof = Proof(connector(client), BY_BYTES, lambda _: None)

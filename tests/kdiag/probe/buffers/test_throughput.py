@@ -33,6 +33,7 @@ def cluster() -> Iterator[LoadedCluster]:
         yield brokers
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("direction", list(LoadDirection))
 def test_records_go_as_fast_as_they_can(client: ClusterClient, direction: LoadDirection) -> None:
     """What is counted is what arrived while it was measured, without the warm-up."""

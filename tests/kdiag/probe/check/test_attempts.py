@@ -96,6 +96,7 @@ def test_a_foreign_protocol_is_named() -> None:
     assert (visit.error.fault, visit.error.layer) == (Fault.NOT_KAFKA, Layer.KAFKA)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("reply", "fault"), [(CLOSE, Fault.WANTS_SASL), (HOLD, Fault.SILENT)])
 def test_metadata_that_does_not_come_is_a_step_of_its_own(reply: object, fault: Fault) -> None:
     """The versions are known by then, and stay known."""

@@ -201,6 +201,7 @@ def test_every_address_of_a_name_is_visited(cluster: ScriptedCluster) -> None:
     assert facts.coordinator is not None
 
 
+@pytest.mark.thorough
 def test_a_listener_that_says_nothing_is_not_waited_for_long(cluster: ScriptedCluster) -> None:
     """The rest of the answers stand."""
     with ScriptedBroker() as silent:
@@ -223,6 +224,7 @@ def test_min_isr_is_asked_for_where_replicas_are_missing(cluster: ScriptedCluste
     assert checked(first(cluster)).min_isr == {"orders": 2}
 
 
+@pytest.mark.thorough
 def test_what_is_not_answered_in_time_is_left_open(cluster: ScriptedCluster) -> None:
     """The broker waits for controllers that are silent."""
     cluster.on("DescribeQuorum", HOLD)
@@ -296,6 +298,7 @@ def test_a_coordinator_whose_listener_failed_is_not_reachable(cluster: ScriptedC
     assert set(facts.coordinator.unreachable) == {2}
 
 
+@pytest.mark.thorough
 def test_an_internal_topic_that_cannot_be_created_is_a_fact(cluster: ScriptedCluster) -> None:
     """The time of the check is not used up by asking again."""
     cluster.topics = []

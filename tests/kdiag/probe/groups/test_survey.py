@@ -1,3 +1,5 @@
+import pytest
+
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.diagnosis.groups.model import Group, GroupsReport
 from kdiag.probe.groups.survey import TIMED_PARTITIONS, SurveyRequest, survey_groups
@@ -216,6 +218,7 @@ def test_many_groups_are_asked_about_in_parts(cluster: GroupCluster, client: Clu
     assert not any(each.members or each.partitions for each in report.groups)
 
 
+@pytest.mark.thorough
 def test_ages_of_too_many_partitions_are_left_out_and_told(
     cluster: GroupCluster, client: ClusterClient
 ) -> None:

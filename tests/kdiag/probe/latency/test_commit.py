@@ -86,6 +86,7 @@ def test_a_commit_that_is_refused_has_no_latency(cluster: WritableCluster) -> No
     assert results.of(SeriesKind.COMMIT).errors == {"GROUP_AUTHORIZATION_FAILED": 2}
 
 
+@pytest.mark.thorough
 def test_at_the_end_only_what_was_sent_is_waited_for(cluster: WritableCluster) -> None:
     """A broker that does not answer is told, since it may have the group still."""
     results = LatencyResults()
@@ -139,6 +140,7 @@ def test_who_may_not_have_groups_is_told_so(brokers: WritableCluster) -> None:
         pytest.fail("there is no group")
 
 
+@pytest.mark.thorough
 def test_a_cluster_without_coordinators_is_told(brokers: WritableCluster) -> None:
     """It is asked again while its topic of offsets is being made, but not for ever."""
     brokers.refusals["FindCoordinator"] = "COORDINATOR_NOT_AVAILABLE"

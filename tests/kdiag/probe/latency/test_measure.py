@@ -20,6 +20,7 @@ from kdiag.probe.latency.target import existing_target, own_target
 from kdiag.wire.api.offset_commit import OffsetCommitResponse
 from scripted_kafka.scripted_broker import Received
 from scripted_kafka.writable_cluster import WritableCluster
+from tiers.attempts import measure_again
 
 MS = 1_000_000
 PLAN = LatencyPlan(interval_ns=5 * MS, duration_ns=300 * MS, warm_up_ns=60 * MS)
@@ -61,6 +62,7 @@ def measured(cluster: WritableCluster, plan: LatencyPlan = PLAN) -> LatencyResul
     return results
 
 
+@pytest.mark.thorough
 def test_records_are_followed_from_the_schedule_to_the_commit(cluster: WritableCluster) -> None:
     """Each acks has a third of them; the warm-up does not count."""
     results = measured(cluster)
@@ -78,6 +80,7 @@ def test_records_are_followed_from_the_schedule_to_the_commit(cluster: WritableC
     assert not cluster.logs
 
 
+@pytest.mark.thorough
 def test_latencies_grow_from_step_to_step(cluster: WritableCluster) -> None:
     """What is read was written, and what is committed was read; acks=0 waits for the client."""
     series = measured(cluster).series
@@ -88,6 +91,7 @@ def test_latencies_grow_from_step_to_step(cluster: WritableCluster) -> None:
     assert handover.client_ns == handover.total_ns < produce.total_ns
 
 
+@pytest.mark.thorough
 def test_each_broker_has_its_share() -> None:
     """Requests go to all of them in turns, and so do the means."""
     with WritableCluster(2) as cluster:
@@ -98,7 +102,7 @@ def test_each_broker_has_its_share() -> None:
     assert {node for node, _ in results.facts} == {1, 2}
 
 
-@pytest.mark.real
+@pytest.mark.bench
 @pytest.mark.parametrize("delay_ms", [5, 20, 100])
 def test_a_delay_of_the_broker_is_found_and_told_to_be_the_brokers(
     cluster: WritableCluster, delay_ms: int
@@ -113,16 +117,17 @@ def test_a_delay_of_the_broker_is_found_and_told_to_be_the_brokers(
             proxy.delay_s = delay_s
             return measured(cluster, plan).of(SeriesKind.PRODUCE, 1).latencies.least
 
-        def is_found() -> bool:
+        def require_found() -> None:
             before, after = least(0), least(delay_ms / 1000)
             added_ns = after.broker_ns - before.broker_ns
             others_ns = after.network_ns + after.client_ns
-            return others_ns < 3 * MS and added_ns == pytest.approx(delay_ms * MS, abs=MS)
+            assert others_ns < 3 * MS
+            assert added_ns == pytest.approx(delay_ms * MS, abs=MS)
 
-        assert any(is_found() for _ in range(ATTEMPTS))
+        measure_again(require_found, ATTEMPTS)
 
 
-@pytest.mark.real
+@pytest.mark.bench
 def test_answers_in_two_small_writes_stall_for_40_ms(cluster: WritableCluster) -> None:
     """Nagle's algorithm holds the second back until the first is acknowledged."""
     broker = cluster.brokers[1]
@@ -130,15 +135,17 @@ def test_answers_in_two_small_writes_stall_for_40_ms(cluster: WritableCluster) -
     with DelayingProxy(("127.0.0.1", broker.port), is_split=True) as proxy:
         broker.port = proxy.port
 
-        def is_found() -> bool:
+        def require_found() -> None:
             series = measured(cluster, plan).of(SeriesKind.PRODUCE, 1)
             stalls = [(each.place, each.stall_ms) for each in series.stalls.stalls()]
             network_ns = series.latencies.percentile(0.5).split.network_ns
-            return (StallPlace.ANSWER, 40) in stalls and network_ns > 35 * MS
+            assert (StallPlace.ANSWER, 40) in stalls
+            assert network_ns > 35 * MS
 
-        assert any(is_found() for _ in range(ATTEMPTS))
+        measure_again(require_found, ATTEMPTS)
 
 
+@pytest.mark.thorough
 def test_settings_of_fetches_are_compared_side_by_side(cluster: WritableCluster) -> None:
     """While records come every 5 ms, one byte is there soon, and a thousand are not."""
     waits = [FetchWait(1, 500), FetchWait(1, 0), FetchWait(1 << 20, 100)]
@@ -150,6 +157,7 @@ def test_settings_of_fetches_are_compared_side_by_side(cluster: WritableCluster)
     assert results.of(SeriesKind.PRODUCE, 1).latencies.count == WRITTEN // 3
 
 
+@pytest.mark.thorough
 def test_a_topic_that_is_only_read_is_fetched_from(cluster: WritableCluster) -> None:
     """Nothing is written, and waits end where they are said to: the topic is idle."""
     cluster.add("orders", 0).append(b"a", b"b")
@@ -181,6 +189,7 @@ def test_a_run_ends_when_it_has_moved_enough(cluster: WritableCluster) -> None:
     assert results.warnings[0].endswith("bytes (--max-bytes)")
 
 
+@pytest.mark.thorough
 def test_a_run_ends_when_its_time_is_up(cluster: WritableCluster) -> None:
     """What was measured until then is there."""
     results = LatencyResults()

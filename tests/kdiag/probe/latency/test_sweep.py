@@ -51,6 +51,7 @@ def test_each_setting_has_a_connection_to_each_broker(cluster: WritableCluster) 
     assert waiting.latencies.least.total_ns >= 39 * MS
 
 
+@pytest.mark.thorough
 def test_what_was_fetched_is_not_fetched_again(cluster: WritableCluster) -> None:
     """The first fetch brings all, those that follow nothing."""
     for partition in range(3):

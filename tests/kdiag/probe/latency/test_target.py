@@ -61,6 +61,7 @@ def test_partitions_end_where_their_leaders_say(cluster: WritableCluster) -> Non
         assert end_offsets(client, target) == {0: 1, 1: 1, 2: 2}
 
 
+@pytest.mark.thorough
 def test_a_leader_that_does_not_know_its_partition_yet_is_asked_again(
     cluster: WritableCluster,
 ) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from kdiag.client.group.member import TopicSubscription
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance.model import GroupType
@@ -56,6 +58,7 @@ def test_a_member_that_crashes_tells_nobody(cluster: JoinableCluster, means: Mem
     assert member.member_id
 
 
+@pytest.mark.thorough
 def test_a_member_that_unsubscribes_gives_its_partitions_up(
     cluster: JoinableCluster, means: MemberMeans, plan: RebalancePlan
 ) -> None:

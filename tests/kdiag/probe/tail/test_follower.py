@@ -258,6 +258,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail_module, "PATIENCE_NS", 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
     ("offsets", "ends", "expected"),

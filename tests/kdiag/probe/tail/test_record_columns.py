@@ -107,6 +107,7 @@ def test_a_wrong_checksum_is_refused(counts: tuple[int, ...], *, only_values: bo
     assert checked(batch) is batch
 
 
+@pytest.mark.thorough
 def test_few_records_and_values_load_no_numpy() -> None:
     """It takes longer to load than they take to read."""
     program = (

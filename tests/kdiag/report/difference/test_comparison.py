@@ -11,6 +11,8 @@ from kdiag.report.tables.catalog import TableChoice
 from made_values.steady_load import Load, write_load
 from recordings.capture_tables import tables_of
 
+pytestmark = pytest.mark.thorough
+
 RUNS = range(20)
 
 

@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from folders import CAPTURES
 from kdiag.report.difference.measured import BLOCKS, masked, measure
 from kdiag.report.engine import open_tables
@@ -9,6 +11,7 @@ from recordings.capture_tables import tables_of
 from tiers.cases import for_each
 
 
+@pytest.mark.thorough
 def test_a_capture_is_measured_in_blocks(tmp_path: Path) -> None:
     """Twenty blocks of an API with enough answers; rates add up to what was written."""
     file = write_load(tmp_path / "load.pcap", 1)

@@ -1,9 +1,13 @@
+import pytest
+
 from folders import CAPTURES
 from kdiag.report.engine import open_tables
 from kdiag.report.overview.overview import read_overview
 from kdiag.report.sql_report import report_names
 from kdiag.report.tables.catalog import TableChoice
 from recordings.capture_tables import tables_of
+
+pytestmark = pytest.mark.thorough
 
 
 def test_an_overview_has_all_that_is_asked() -> None:

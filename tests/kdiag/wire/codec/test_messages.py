@@ -123,6 +123,7 @@ def check_vector(cls: type[Struct], version: int, line: dict[str, Any]) -> None:
     assert sorted(tags, key=str) == sorted(found, key=str)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("values", ["vectors", "vectors-edge"])
 def test_every_message_that_kafka_wrote_is_read_and_written_alike(
     values: str, capsys: pytest.CaptureFixture[str]
@@ -164,6 +165,7 @@ def test_every_header_that_kafka_wrote_is_read_and_written_alike() -> None:
             check_vector(cls, line["header_version"], line)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("release", VERSIONS)
 def test_every_internal_record_that_kafka_wrote_is_read_and_written_alike(release: str) -> None:
     """Log records, embedded protocols and control records equal Kafka's."""
@@ -199,6 +201,7 @@ def test_any_message_survives_the_round_trip(
     assert message == from_json(cls, version, to_json(message, version))
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(20)
 @pytest.mark.parametrize(("cls", "version"), PAIRS, ids=PAIR_IDS)
 @settings(FEW, max_examples=2)
@@ -216,6 +219,7 @@ def test_a_message_cut_anywhere_names_the_place(
         assert 0 <= caught.value.offset <= size
 
 
+@pytest.mark.thorough
 @settings(max_examples=1000 if IS_EXHAUSTIVE else 150)
 @given(pair=st.sampled_from(PAIRS), data=st.data())
 def test_wrong_bytes_raise_decode_error_alone(

@@ -13,6 +13,7 @@ from kdiag.wire.codec.template import field_rows, template
 from tiers.cases import for_each
 
 
+@pytest.mark.thorough
 @for_each("api", APIS, ids=lambda api: api.name)
 def test_every_template_is_a_message(api: Api) -> None:
     """Each request in each version can be sent as its template stands, and read back."""

@@ -150,6 +150,7 @@ def test_a_compressed_batch_written_again_holds_the_same() -> None:
 
 
 @pytest.mark.real
+@pytest.mark.soak
 @pytest.mark.parametrize("version", [OLDEST, USUAL])
 def test_kafka_reads_what_is_written(
     version: str,

@@ -205,6 +205,7 @@ def bombs() -> dict[str, list[bytes]]:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux does")
 @pytest.mark.parametrize("codec", FORMS)
 def test_bombs_take_no_memory(codec: str, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def memory_of(make: Callable[[int], object]) -> float:
     return size / count
 
 
+@pytest.mark.thorough
 def test_records_take_the_memory_that_is_reckoned() -> None:
     """The costs that cap how many records are made are those of records with keys of 8 bytes."""
     record = memory_of(lambda n: Record(n + 2**40, n + 2**41, b"%8d" % n, b"%8d" % n))

@@ -24,6 +24,7 @@ def finding(rule_id: str) -> Finding:
     return found(rule_id, **EVERYTHING, exchange=1)
 
 
+@pytest.mark.thorough
 @for_each("rule_id", [each for each in RULES if each[:4] in {"KD41", "KD42", "KD51"}])
 def test_the_command_for_a_finding_runs(rule_id: str) -> None:
     """On the capture that it is from."""

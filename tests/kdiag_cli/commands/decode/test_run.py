@@ -76,6 +76,7 @@ def test_a_name_that_comes_later_is_known_from_the_start(
     assert "Metadata v12" in metadata
 
 
+@pytest.mark.thorough
 def test_in_a_pipe_an_exchange_waits_for_its_name(tmp_path: Path) -> None:
     """It cannot be read twice, so the line comes after the one that tells the name."""
     program = start("decode", "-")
@@ -143,6 +144,7 @@ def test_a_capture_without_kafka_says_what_there_was(
     assert err == "kdiag: no Kafka in 3 packets, 1 connection (1 empty)\n"
 
 
+@pytest.mark.thorough
 def test_a_reader_that_goes_away_is_no_error() -> None:
     """As with `head`: no traceback, no message."""
     program = start("decode", str(GROUP), "-o", "jsonl", "--values")
@@ -156,6 +158,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         stream.close()
 
 
+@pytest.mark.thorough
 def test_interrupting_prints_what_was_read_so_far() -> None:
     """Lines come while the input is still being made; a summary follows, the exit code is 130."""
     program = start("decode", "-")
@@ -172,6 +175,7 @@ def test_interrupting_prints_what_was_read_so_far() -> None:
     assert b"Traceback" not in err
 
 
+@pytest.mark.thorough
 def test_interrupting_the_search_for_one_exchange_is_an_interruption() -> None:
     """It was not found yet, which does not mean that there is none."""
     program = start("decode", "-", "--show", "99")
@@ -186,6 +190,7 @@ def test_interrupting_the_search_for_one_exchange_is_an_interruption() -> None:
     assert (program.returncode, err) == (130, b"")
 
 
+@pytest.mark.thorough
 def test_an_interrupted_document_is_still_a_document() -> None:
     """So is an interrupted summary, which goes where it was asked for."""
     program = start("decode", "-", "--summary")

@@ -98,6 +98,7 @@ def test_what_the_brokers_refuse_decides_the_exit_code(
     assert [each["id"] for each in document["findings"]] == [finding]
 
 
+@pytest.mark.thorough
 def test_findings_below_the_bar_do_not_fail(cluster: ScriptedCluster) -> None:
     """`--fail-on` raises or lowers it."""
     refusal = Coordinator("orders", error_code=CODE_BY_NAME["COORDINATOR_NOT_AVAILABLE"])

@@ -123,6 +123,7 @@ def nothing(_: Received) -> None:
     """Leave a request without an answer."""
 
 
+@pytest.mark.thorough
 def test_a_coordinator_that_hangs_is_told_while_it_hangs(cluster: ScriptedCluster) -> None:
     """After a second, once; what nobody can tell meanwhile has not changed."""
     in_look(cluster, 2, "FindCoordinator", {2: nothing})
@@ -161,6 +162,7 @@ def test_a_group_that_is_gone_is_told(cluster: ScriptedCluster) -> None:
     assert told(watch(cluster, 2))[2:] == ["there is no such group"]
 
 
+@pytest.mark.thorough
 def test_a_look_without_any_answer_is_one_line_for_all_brokers(cluster: ScriptedCluster) -> None:
     """With its time, and each reason once."""
     for number in (1, 3):

@@ -53,6 +53,7 @@ def test_a_topic_in_a_pipe_is_its_markdown(topic: str) -> None:
     assert done.out.startswith(f"# {topic_titles()[topic]}\n")
 
 
+@pytest.mark.thorough
 @for_each("topic", [*FILES, "findings", "KD1203"])
 @for_each("width", [80, 200])
 def test_a_topic_fits_a_terminal(topic: str, width: int) -> None:
@@ -67,6 +68,7 @@ def test_a_topic_fits_a_terminal(topic: str, width: int) -> None:
     assert len(shown) > 3
 
 
+@pytest.mark.thorough
 @for_each("line", sorted(set(examples())))
 def test_the_commands_in_topics_can_be_typed(line: str) -> None:
     """Each is one of kdiag's, with options that it has."""

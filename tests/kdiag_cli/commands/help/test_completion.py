@@ -120,6 +120,7 @@ def test_another_shell_is_wrong_usage() -> None:
     assert "'bash', 'zsh', 'fish'" in done.err
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("line", "offered"),
@@ -145,11 +146,13 @@ def test_bash_and_fish_complete_what_kdiag_knows(
     assert fish(line) == offered
 
 
+@pytest.mark.thorough
 def test_fish_completes_sql_between_quotes(fish: Complete) -> None:
     """The rest of the question stays."""
     assert fish("kdiag query a.pcap 'SELECT correl") == ["SELECT correlation_id"]
 
 
+@pytest.mark.thorough
 def test_bash_completes_sql_between_quotes(environment: dict[str, str]) -> None:
     """What stands there already is not quoted once more."""
     quoted = BASH.replace(
@@ -161,6 +164,7 @@ def test_bash_completes_sql_between_quotes(environment: dict[str, str]) -> None:
     assert completed(command, environment) == ["SELECT correlation_id"]
 
 
+@pytest.mark.thorough
 def test_bash_completes_the_groups_of_the_cluster(bash: Complete, cluster: ScriptedCluster) -> None:
     """Its address has a colon, which bash takes for the end of a word; names are quoted."""
     line = f"kdiag find-coordinator -b {cluster.bootstrap} "
@@ -170,6 +174,7 @@ def test_bash_completes_the_groups_of_the_cluster(bash: Complete, cluster: Scrip
     assert bash(f"kdiag request -b {cluster.bootstrap} X --to coordinator:pa") == ["payments"]
 
 
+@pytest.mark.thorough
 def test_bash_completes_the_topics_of_the_cluster(bash: Complete, cluster: ScriptedCluster) -> None:
     """For whoever follows them."""
     cluster.topics = [MetadataResponseTopic(name=name) for name in ("clicks", "carts")]
@@ -177,6 +182,7 @@ def test_bash_completes_the_topics_of_the_cluster(bash: Complete, cluster: Scrip
     assert bash(f"kdiag tail -b {cluster.bootstrap} -t cl") == ["clicks"]
 
 
+@pytest.mark.thorough
 def test_fish_completes_the_groups_of_the_cluster(fish: Complete, cluster: ScriptedCluster) -> None:
     """A word with the option in it is replaced as a whole."""
     line = f"kdiag find-coordinator -b {cluster.bootstrap} "
@@ -184,6 +190,7 @@ def test_fish_completes_the_groups_of_the_cluster(fish: Complete, cluster: Scrip
     assert fish(f"{line}--group=pay") == ["--group=payments"]
 
 
+@pytest.mark.thorough
 def test_files_are_completed_where_files_are_meant(fish: Complete, tmp_path: Path) -> None:
     """Bash does that by itself (`-o default`)."""
     (tmp_path / "traffic.pcap").touch()
@@ -191,6 +198,7 @@ def test_files_are_completed_where_files_are_meant(fish: Complete, tmp_path: Pat
     assert "complete -o default" in (SCRIPTS / "kdiag.bash").read_text()
 
 
+@pytest.mark.thorough
 def test_zsh_completes_on_a_terminal(
     environment: dict[str, str], tmp_path: Path, cluster: ScriptedCluster
 ) -> None:
@@ -225,6 +233,7 @@ def test_zsh_completes_on_a_terminal(
     assert not (tmp_path / "harm").exists()
 
 
+@pytest.mark.thorough
 def test_nothing_is_offered_when_the_cluster_is_silent(bash: Complete) -> None:
     """And nothing is said: somebody is typing."""
     assert bash("kdiag find-coordinator -b localhost:1 ord") == [""]

@@ -23,6 +23,7 @@ OPTIONS = LabOptions((), "127.0.0.1", 0, None, "4.3", is_json=False)
 HARD = 'p\\ss"w=\u00f6rd'
 
 
+@pytest.mark.thorough
 @for_each("client_auth", ["none", "required"])
 @for_each("mechanism", ["PLAIN", "SCRAM-SHA-512", "OAUTHBEARER"])
 def test_whoever_has_the_files_gets_in(tmp_path: Path, client_auth: str, mechanism: str) -> None:

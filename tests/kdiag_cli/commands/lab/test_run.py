@@ -57,6 +57,7 @@ def test_events_are_json_a_line() -> None:
     assert err == ""
 
 
+@pytest.mark.thorough
 def test_a_program_hears_of_requests_and_of_warnings() -> None:
     """While it runs, each as an event."""
     with start_kdiag("lab", "-o", "jsonl", stdout=subprocess.PIPE) as process:
@@ -74,6 +75,7 @@ def test_a_program_hears_of_requests_and_of_warnings() -> None:
         assert [each["event"] for each in events][-1:] == ["stopped"]
 
 
+@pytest.mark.thorough
 def test_records_are_there_when_it_is_ready() -> None:
     """In a topic of its own if none was asked for."""
     command = ("lab", "--seed-records", "50")
@@ -86,6 +88,7 @@ def test_records_are_there_when_it_is_ready() -> None:
         process.communicate()
 
 
+@pytest.mark.thorough
 def test_its_traffic_is_recorded_until_it_is_interrupted(tmp_path: Path) -> None:
     """And the capture is whole."""
     path = tmp_path / "lab.pcapng"
@@ -123,6 +126,7 @@ def test_warnings_are_said_and_nothing_is_logged_afterwards() -> None:
     assert logging.getLogger("kdiag").handlers == before
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_it_and_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
@@ -149,6 +153,7 @@ def test_kdiag_itself_is_a_client_of_it(lab: LabCluster) -> None:
     assert json.loads(answer.out)["topics"][0]["name"] == "orders"
 
 
+@pytest.mark.thorough
 def test_faults_are_added_while_it_runs() -> None:
     """By the control port; at the end it is told what they did."""
     command = ("lab", "--fault", "Metadata delay=1ms", "--control-port", "0")

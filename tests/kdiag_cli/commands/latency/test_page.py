@@ -1,9 +1,12 @@
 from pathlib import Path
 
+import pytest
+
 from kdiag_cli.commands.latency.page import write_latency_page
 from made_values.latency_run_maker import made_results
 
 
+@pytest.mark.thorough
 def test_a_page_has_curves_bars_tables_and_what_they_mean(tmp_path: Path) -> None:
     """In one file that needs no other."""
     file = tmp_path / "latency.html"

@@ -41,6 +41,7 @@ def rows(done: Done) -> dict[tuple[str, str | None], dict[str, Any]]:
     return {(each["kind"], each.get("acks")): each for each in document["data"]}
 
 
+@pytest.mark.thorough
 def test_a_table_has_a_line_for_each_kind(cluster: WritableCluster) -> None:
     """Exit code 0; topic and group are gone, and the topic of somebody is as it was."""
     done = latency(cluster)
@@ -54,6 +55,7 @@ def test_a_table_has_a_line_for_each_kind(cluster: WritableCluster) -> None:
     assert (len(cluster.made), len(cluster.deleted_groups)) == (1, 1)
 
 
+@pytest.mark.thorough
 def test_json_is_one_document(cluster: WritableCluster) -> None:
     """With everything that was measured."""
     found = rows(latency(cluster, "-o", "json", "--sweep", "--min-bytes", "1", "--max-wait", "50"))
@@ -63,6 +65,7 @@ def test_json_is_one_document(cluster: WritableCluster) -> None:
     assert found["connection", None]["min_rtt_ms"] is not None
 
 
+@pytest.mark.thorough
 def test_a_topic_that_is_named_is_not_written_to(cluster: WritableCluster) -> None:
     """It is fetched from; with leave it is written to, and stays."""
     found = rows(latency(cluster, "--topic", "orders", "-o", "json", "--max-wait", "30"))
@@ -83,6 +86,7 @@ def test_the_options_of_kafkas_own_tool_are_taken(cluster: WritableCluster) -> N
     assert set(cluster.acks) == {1}
 
 
+@pytest.mark.thorough
 def test_what_brokers_refuse_decides_the_exit_code(cluster: WritableCluster) -> None:
     """Some of it is partial; all of it is what the error means."""
     cluster.refusals["OffsetCommit"] = "GROUP_AUTHORIZATION_FAILED"
@@ -93,6 +97,7 @@ def test_what_brokers_refuse_decides_the_exit_code(cluster: WritableCluster) -> 
     assert latency(cluster, "--acks", "1", "--no-end-to-end").code == 5
 
 
+@pytest.mark.thorough
 def test_without_a_group_nothing_is_committed(cluster: WritableCluster) -> None:
     """The rest is measured, and a warning says why."""
     cluster.refusals["FindCoordinator"] = "GROUP_AUTHORIZATION_FAILED"
@@ -111,6 +116,7 @@ def test_who_may_not_create_topics_is_told_so(cluster: WritableCluster) -> None:
     assert "not authorized to create it" in done.err
 
 
+@pytest.mark.thorough
 def test_a_page_is_written_on_request(cluster: WritableCluster, tmp_path: Path) -> None:
     """Beside what is printed."""
     file = tmp_path / "latency.html"
@@ -123,6 +129,7 @@ def ids_of(done: Done) -> list[str]:
     return [each["id"] for each in json.loads(done.out)["findings"]]
 
 
+@pytest.mark.thorough
 def test_requests_wait_for_others_only_if_somebody_wants_them_to(cluster: WritableCluster) -> None:
     """One in flight at a time, and a broker that is slow, make a queue: that is a finding."""
     options = ["--acks", "1", "--no-end-to-end", "-o", "json"]
@@ -139,6 +146,7 @@ def test_requests_wait_for_others_only_if_somebody_wants_them_to(cluster: Writab
     assert rows(held)["produce", "1"]["percentiles"][0]["parts_ms"]["client"] > 50
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["interrupt", "timeout"])
 def test_an_early_end_tells_what_was_measured(cluster: WritableCluster, how: str) -> None:
     """Exit code 130 after Ctrl-C, 6 when the time is up; the topic is gone in both cases."""

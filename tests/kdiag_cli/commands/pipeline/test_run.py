@@ -41,6 +41,7 @@ def test_a_file_of_topic_ids_that_is_not_there_is_refused(tmp_path: Path) -> Non
 
 
 @pytest.mark.real
+@pytest.mark.soak
 def test_tables_are_written_and_asked(tmp_path: Path) -> None:
     """What is written is said in the document; a cut capture makes the run partial."""
     cut = tmp_path / "cut.pcap"
@@ -74,6 +75,7 @@ def test_what_is_no_question_is_refused_before_spark_starts(tmp_path: Path) -> N
     assert (refused.code, "one SELECT" in refused.err) == (ExitCode.USAGE, True)
 
 
+@pytest.mark.thorough
 @NEEDS_SPARK
 def test_a_table_that_nobody_has_made_is_refused_before_spark_starts(tmp_path: Path) -> None:
     """As without Spark, instead of an empty answer; a run that saw no rebalance has made that."""

@@ -29,7 +29,7 @@ def test_what_is_missing_is_said_with_the_line_that_installs_it(tmp_path: Path) 
         assert f"Spark: this needs Java: {INSTALL_JAVA}" in done.err
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_what_the_jvm_says_is_shown_when_it_does_not_start(tmp_path: Path) -> None:
     """Else it is not: it greets at length."""
     conf = ("--conf", "spark.driver.memory=nonsense")
@@ -40,7 +40,7 @@ def test_what_the_jvm_says_is_shown_when_it_does_not_start(tmp_path: Path) -> No
     assert done.err.splitlines()[-1].startswith("kdiag: Spark: does not start: ")
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_ctrl_c_ends_a_stream_in_silence(tmp_path: Path) -> None:
     """It goes on from there when it is started again; Spark would tell at length."""
     folder, out = tmp_path / "in", tmp_path / "out"

@@ -5,7 +5,7 @@ import pytest
 from programs.kdiag_program import kdiag
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_a_stream_needs_a_folder(tmp_path: Path) -> None:
     """What it does with one is tested where it is done, killed and started again."""
     places = ("--out", tmp_path / "out", "--checkpoint", tmp_path / "checkpoint")

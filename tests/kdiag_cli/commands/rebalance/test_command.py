@@ -102,6 +102,7 @@ def test_findings_set_the_exit_code(tmp_path: Path) -> None:
     assert kdiag("rebalance", "explain", healthy, "--fail-on", "info").code == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arguments", [*examples_of(EXAMPLES)], ids=" ".join)
 def test_the_examples_in_the_help_run(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

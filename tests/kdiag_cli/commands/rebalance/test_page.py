@@ -84,6 +84,7 @@ def test_what_others_wrote_is_escaped(tmp_path: Path) -> None:
     assert "&lt;orders&gt;" in page
 
 
+@pytest.mark.thorough
 def test_the_longest_rebalances_have_pictures(tmp_path: Path) -> None:
     """The others are counted; of many members those are shown that asked last."""
     short, long = rebalance(1, 2, 50), [rebalance(number, 2, 500) for number in range(2, 14)]

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from group_stories.record_story import RecordStory, pair_of, shared
 from kdiag.diagnosis.rebalance.events import GroupRecord
 from kdiag.probe.group_records import TOPIC
@@ -80,6 +82,7 @@ def test_programs_get_an_object_a_line() -> None:
     assert (document["generation"], document["cause"]) == (3, "member_joined")
 
 
+@pytest.mark.thorough
 def test_a_group_that_nobody_knows_is_waited_for() -> None:
     """It may come; a cluster without any group is another matter."""
     with late_cluster() as cluster:

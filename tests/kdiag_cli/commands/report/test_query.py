@@ -21,6 +21,7 @@ def test_a_question_about_a_capture_is_answered() -> None:
     assert done.out == "API\tN\nMetadata\t7\nApiVersions\t5\n"
 
 
+@pytest.mark.thorough
 def test_several_captures_are_one_recording() -> None:
     """The last argument is the question."""
     sql = "SELECT count(DISTINCT client_id) AS n FROM exchanges"
@@ -30,6 +31,7 @@ def test_several_captures_are_one_recording() -> None:
     assert both > one
 
 
+@pytest.mark.thorough
 def test_records_are_there_when_asked_for() -> None:
     """Else the error says how."""
     sql = "SELECT count(*) AS n FROM records"
@@ -40,6 +42,7 @@ def test_records_are_there_when_asked_for() -> None:
     assert "--values" in done.err
 
 
+@pytest.mark.thorough
 def test_bodies_can_be_left_out() -> None:
     """They take time."""
     sql = "SELECT count(request_body) AS n FROM exchanges"
@@ -57,6 +60,7 @@ def test_topic_ids_may_be_named(tmp_path: Path) -> None:
     assert (done.code, done.out) == (0, "ONE\n1\n")
 
 
+@pytest.mark.thorough
 @for_each(
     ("arguments", "why"),
     [
@@ -79,6 +83,7 @@ def example_lines() -> list[str]:
     return [line.strip() for line in EXAMPLES.splitlines() if line.startswith("  kdiag ")]
 
 
+@pytest.mark.thorough
 def test_the_examples_in_the_help_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are typed as they stand, one after the other."""
     monkeypatch.chdir(tmp_path)

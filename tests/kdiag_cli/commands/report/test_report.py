@@ -34,6 +34,7 @@ def test_a_parameter_changes_the_answer() -> None:
     assert {json.loads(line)["verdict"] for line in done.out.splitlines()} == {"works"}
 
 
+@pytest.mark.thorough
 def test_a_report_of_a_folder_is_that_of_its_captures(tmp_path: Path) -> None:
     """Tables that were written without bodies are enough."""
     kdiag("decode", OLD, "-o", "parquet", "--no-bodies", "--out", tmp_path)
@@ -62,6 +63,7 @@ def test_wrong_usage_is_told(arguments: tuple[object, ...], why: str) -> None:
     assert why in done.err
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("cached")
 def test_the_examples_in_the_help_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are typed as they stand, one after the other."""

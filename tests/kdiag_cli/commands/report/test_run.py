@@ -105,6 +105,7 @@ def test_a_question_is_answered_from_captures(capsys: pytest.CaptureFixture[str]
         assert capsys.readouterr().out.splitlines() == lines
 
 
+@pytest.mark.thorough
 def test_a_question_about_a_time_is_answered_from_its_rows() -> None:
     """Of captures, and of folders of tables."""
     sql = "SELECT count(*) AS n, min(time_ns) AS first_ns, max(time_ns) AS last_ns FROM exchanges"

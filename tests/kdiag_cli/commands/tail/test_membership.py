@@ -120,6 +120,7 @@ def test_a_commit_that_is_refused_is_told(cluster: JoinableCluster) -> None:
     assert "GROUP_AUTHORIZATION_FAILED" in done.err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_is_taken_away_is_committed_first(cluster: JoinableCluster, protocol: str) -> None:
     """And read no more; what is given instead is read from its commit."""
@@ -141,6 +142,7 @@ def test_what_is_taken_away_is_committed_first(cluster: JoinableCluster, protoco
     assert (cluster.committed, cluster.left_count) == ({0: 3, 1: 3}, 1)
 
 
+@pytest.mark.thorough
 def test_a_reader_that_has_gone_is_no_reason_to_commit(cluster: JoinableCluster) -> None:
     """What it did with the last records, nobody knows; the group is left all the same."""
     with start_tail(cluster, "orders", "-o", "beginning", "--commit") as program:
@@ -151,6 +153,7 @@ def test_a_reader_that_has_gone_is_no_reason_to_commit(cluster: JoinableCluster)
     assert (cluster.committed, cluster.left_count) == ({}, 1)
 
 
+@pytest.mark.thorough
 def test_it_leaves_as_it_should_when_its_time_is_up(cluster: JoinableCluster) -> None:
     """And commits what was printed."""
     options = ("-o", "beginning", "--commit", "--timeout", "2s")
@@ -270,6 +273,7 @@ def test_a_group_of_the_consumer_protocol_is_joined_by_that(cluster: JoinableClu
     assert cluster.joins == []
 
 
+@pytest.mark.thorough
 def test_a_broker_without_the_consumer_protocol_ends_it_at_once(cluster: JoinableCluster) -> None:
     """With what to do instead; also where its type would be joined so by itself."""
     cluster.brokers[1].on("ApiVersions", offering(ConsumerGroupHeartbeat=(0, -1)))
@@ -297,6 +301,7 @@ def test_a_group_that_consumers_cannot_join_is_refused(cluster: JoinableCluster)
     assert cluster.joins == []
 
 
+@pytest.mark.thorough
 def test_who_came_is_told_with_the_change(cluster: JoinableCluster) -> None:
     """As far as the group can be described."""
     cluster.add_group(JOINED, {}, {"app": [0]})

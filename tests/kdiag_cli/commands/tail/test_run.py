@@ -78,6 +78,7 @@ def test_topics_and_partitions_are_chosen(cluster: LogCluster) -> None:
     assert sorted(tail(cluster, "orders:0@2,1@1", "-e").out.split()) == ["02", "11", "12"]
 
 
+@pytest.mark.thorough
 def test_records_are_chosen(cluster: LogCluster) -> None:
     """What is not printed does not count."""
     done = tail(cluster, "orders", "-e", "--grep", "^.1$", "-n", "2")
@@ -149,6 +150,7 @@ def test_an_offset_that_is_compacted_away_is_told(cluster: LogCluster) -> None:
     assert quiet.err == ""
 
 
+@pytest.mark.thorough
 def test_a_moment_to_come_ends_it(cluster: LogCluster) -> None:
     """Records that are not older are left out."""
     log = cluster.add("future", 0)
@@ -160,6 +162,7 @@ def test_a_moment_to_come_ends_it(cluster: LogCluster) -> None:
     assert (done.code, done.out) == (0, "now\n")
 
 
+@pytest.mark.thorough
 def test_an_interrupted_tail_says_how_to_go_on(cluster: LogCluster) -> None:
     """What it prints is what it takes: nothing is read twice, nothing is left out."""
     with start_tail(cluster, "orders", "-o", "beginning") as program:
@@ -219,6 +222,7 @@ def test_a_file_that_is_of_no_use_is_told(cluster: LogCluster, tmp_path: Path) -
     assert "there is no folder" in done.err
 
 
+@pytest.mark.thorough
 def test_a_reader_who_has_paused_does_not_keep_it_from_ending(cluster: LogCluster) -> None:
     """It stops inside a write, and says what was written for certain."""
     log = cluster.add("large", 0)
@@ -233,6 +237,7 @@ def test_a_reader_who_has_paused_does_not_keep_it_from_ending(cluster: LogCluste
         assert b"kdiag tail large:0@" in program.stderr.read()
 
 
+@pytest.mark.thorough
 def test_time_that_is_up_is_told(cluster: LogCluster) -> None:
     """Exit code 6; how to go on is told as after Ctrl-C, if there is time for that."""
     with start_tail(cluster, "orders", "-o", "end", "--timeout", "2s") as program:
@@ -241,6 +246,7 @@ def test_time_that_is_up_is_told(cluster: LogCluster) -> None:
     assert b"gave up after 2 s" in err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("value_bytes", [10, 20_000])
 def test_a_reader_that_has_gone_ends_it_without_a_word(
     cluster: LogCluster, value_bytes: int
@@ -257,6 +263,7 @@ def test_a_reader_that_has_gone_ends_it_without_a_word(
         assert program.wait(60) == 0
 
 
+@pytest.mark.thorough
 def test_values_alone_load_no_numpy(cluster: LogCluster) -> None:
     """It takes longer to load than most tails take to read."""
     cluster.add("many", 0).append(*(b"v" for _ in range(1000)))
@@ -272,6 +279,7 @@ def test_values_alone_load_no_numpy(cluster: LogCluster) -> None:
     assert done.stderr == b"False"
 
 
+@pytest.mark.thorough
 def test_a_topic_to_come_is_waited_for(cluster: LogCluster) -> None:
     """It is said once; what the topic has when it comes is printed."""
     with start_tail(cluster, "soon", "--wait", "-n", "1") as program:

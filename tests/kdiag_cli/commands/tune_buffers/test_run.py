@@ -52,6 +52,7 @@ def test_on_loopback_it_says_that_buffers_make_no_difference(cluster: LoadedClus
     assert cluster.brokers[1].asked("CreateTopics") == []
 
 
+@pytest.mark.thorough
 def test_it_proves_what_helps_on_a_topic_of_its_own(cluster: LoadedCluster) -> None:
     """Each size in both directions; afterwards the topic is gone."""
     done = tune(cluster, *QUICK, "-o", "json")
@@ -83,6 +84,7 @@ def test_people_get_tables_and_lines_to_paste(cluster: LoadedCluster, tmp_path: 
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.thorough
 def test_a_topic_of_a_user_is_only_fetched_from(cluster: LoadedCluster) -> None:
     """Unless it may be written to."""
     cluster.add_topic("orders", [1])
@@ -133,6 +135,7 @@ def test_a_broker_that_cannot_be_reached_makes_the_result_partial(cluster: Loade
     assert "connection refused" in told["data"][1]["error"]
 
 
+@pytest.mark.thorough
 def test_the_time_is_kept_and_what_was_measured_told(cluster: LoadedCluster) -> None:
     """The topic is gone then as well."""
     done = tune(cluster, *QUICK, "--rounds", "100", "--timeout", "2s", "-o", "json")
@@ -144,6 +147,7 @@ def test_the_time_is_kept_and_what_was_measured_told(cluster: LoadedCluster) -> 
     assert cluster.topics == []
 
 
+@pytest.mark.thorough
 def test_ctrl_c_removes_the_topic_and_tells_what_was_measured(cluster: LoadedCluster) -> None:
     """As a shell does it, in the middle of a run."""
     arguments = ("tune-buffers", "-b", cluster.bootstrap, *QUICK, "--rounds", "100", "-o", "json")

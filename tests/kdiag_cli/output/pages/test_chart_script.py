@@ -16,6 +16,7 @@ def kept_file(folder: Path) -> Path:
     return script._file
 
 
+@pytest.mark.thorough
 def test_a_script_that_was_kept_is_taken(tmp_path: Path) -> None:
     """Nothing is started; the folder is the user's own for caches."""
     file = kept_file(tmp_path)
@@ -30,6 +31,7 @@ def test_a_script_that_was_kept_is_taken(tmp_path: Path) -> None:
     assert kept_file(Path("relative")).parts[-3:-1] == (".cache", "kdiag")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", ["short", WHOLE + "</SCRIPT>"], ids=["short", "ends the block"])
 def test_what_cannot_be_the_script_is_made_anew(tmp_path: Path, text: str) -> None:
     """A file that is cut, or that would end the block it stands in, is not believed."""
@@ -43,6 +45,7 @@ def test_what_cannot_be_the_script_is_made_anew(tmp_path: Path, text: str) -> No
     assert script._text is None
 
 
+@pytest.mark.thorough
 def test_a_library_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is an error that names the option."""
     monkeypatch.setattr(sys, "executable", "/bin/false")
@@ -52,7 +55,7 @@ def test_a_library_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.Monkey
         script.text()
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_the_script_is_made_once_and_kept(tmp_path: Path) -> None:
     """It takes seconds, so the next page has it at once; where nothing can be kept it works too."""
     environment = {"XDG_CACHE_HOME": str(tmp_path / "caches")}

@@ -43,6 +43,7 @@ def page(tmp_path: Path) -> Path:
 
 
 @pytest.mark.real
+@pytest.mark.soak
 def test_a_browser_shows_texts_charts_and_tables(
     page: Path, get_shown_page: Callable[[Path], str]
 ) -> None:
@@ -63,6 +64,7 @@ def test_a_browser_shows_texts_charts_and_tables(
 
 
 @pytest.mark.real
+@pytest.mark.soak
 def test_tables_fit_windows_of_phones_and_of_desks(
     tmp_path: Path, get_shown_page: Callable[[Path], str]
 ) -> None:

@@ -136,7 +136,7 @@ def test_a_page_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path)
         write_script_page(file, "Title", [], [], "")
 
 
-@pytest.mark.real
+@pytest.mark.soak
 @pytest.mark.usefixtures("get_shown_page")  # which asks for the browser
 def test_a_browser_draws_sorts_filters_and_zooms(tmp_path: Path) -> None:
     """Nothing is wrong on its console, and no text of the wire is run."""

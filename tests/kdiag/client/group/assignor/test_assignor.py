@@ -70,7 +70,7 @@ def test_racks_matter_if_some_partition_is_not_in_all_of_them(
     assert uses_racks(consumers, partitions) == expected
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_results_are_those_of_kafka(get_kafka_jars: Callable[[str], Path]) -> None:
     """500 random groups over several rebalances: each assignment and each user data, as bytes.
 

@@ -4,6 +4,7 @@ from kdiag.wire.error_code import error_name
 from lab_ends.group_asks import ASSIGNMENT, GroupAsks
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("version", range(6))
 def test_an_assignment_is_brought_and_given_in_every_version(asks: GroupAsks, version: int) -> None:
     """Version 5 tells which protocol it is of."""

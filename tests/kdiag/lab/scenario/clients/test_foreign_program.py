@@ -8,6 +8,8 @@ from kdiag.lab.scenario.clients.foreign_program import ForeignProgram
 from kdiag.lab.scenario.lab_moments import LabWatch
 from kdiag.lab.scenario.scenario import CommandClient
 
+pytestmark = pytest.mark.thorough
+
 
 def program(*command: str) -> ForeignProgram:
     """Return a program that knows where the lab is."""

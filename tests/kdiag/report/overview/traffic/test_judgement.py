@@ -40,6 +40,8 @@ from recordings.capture_tables import tables_of, tables_of_items
 from recordings.exchange_maker import START_NS, make_batch, make_connection, make_exchange
 from tiers.sampling import sample
 
+pytestmark = pytest.mark.thorough
+
 REFERENCE = Path(os.environ.get("KDIAG_REFERENCE", "/nowhere"), "captures")
 RECORDED = (
     "acks_0_1_all_java",

@@ -5,7 +5,7 @@ import pytest
 from kdiag_cli.commands.lab.demo.script import CODECS
 from programs.kdiag_program import kdiag_apart
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.soak
 
 
 def test_the_demo_shows_what_it_says() -> None:

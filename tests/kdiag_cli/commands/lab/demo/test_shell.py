@@ -5,6 +5,8 @@ import pytest
 from kdiag_cli.commands.lab.demo.shell import DemoError, DemoShell
 from programs.kdiag_program import Printed
 
+pytestmark = pytest.mark.thorough
+
 
 def test_a_command_is_printed_as_one_would_type_it(tmp_path: Path) -> None:
     """With what it prints below."""

@@ -25,6 +25,7 @@ def lab() -> Iterator[LabCluster]:
         yield running
 
 
+@pytest.mark.thorough
 def test_it_relays_until_it_is_interrupted(lab: LabCluster, tmp_path: Path) -> None:
     """It says where it is, what faults did, and how much has passed."""
     path = tmp_path / "proxy.pcapng"

@@ -1,8 +1,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from kdiag.lab.scenario.shipped import shipped_file, shipped_scenarios
 from programs.kdiag_program import kdiag
+
+pytestmark = pytest.mark.thorough
 
 
 def test_the_scenarios_that_come_with_kdiag_are_listed_and_shown() -> None:

@@ -2,6 +2,8 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pytest
+
 from programs.kdiag_program import kdiag
 
 NOT_FOUND = """\
@@ -30,6 +32,7 @@ def test_runs_are_told_to_people_programs_and_ci(tmp_path: Path) -> None:
     assert disturbed["find"][0]["evidence"][0].startswith("KD1501: ")
 
 
+@pytest.mark.thorough
 def test_one_that_comes_to_no_end_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
     """And says what was waited for."""
     path = tmp_path / "endless.yaml"

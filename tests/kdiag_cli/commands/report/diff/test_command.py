@@ -8,6 +8,7 @@ from made_values.steady_load import Load, write_load
 from programs.kdiag_program import kdiag
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("cached")
 def test_the_examples_in_the_help_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are typed as they stand, one after the other."""

@@ -20,6 +20,7 @@ def write_page(folder: Path) -> Path:
     return file
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("cached")
 def test_a_page_has_the_verdict_and_all_rows(tmp_path: Path) -> None:
     """Each difference is a sentence; names are escaped."""
@@ -32,7 +33,7 @@ def test_a_page_has_the_verdict_and_all_rows(tmp_path: Path) -> None:
     assert '<section id="compared">' in text
 
 
-@pytest.mark.real
+@pytest.mark.soak
 @pytest.mark.usefixtures("get_shown_page")  # which asks for the browser
 def test_a_browser_draws_both_captures(tmp_path: Path) -> None:
     """Two curves, and nothing on the console."""

@@ -9,6 +9,8 @@ from kdiag_cli.commands.report.diff.document import DiffOutput
 from made_values.steady_load import USUAL, write_load
 from programs.kdiag_program import kdiag, kdiag_on_terminal
 
+pytestmark = pytest.mark.thorough
+
 GROUP, ACKS = CAPTURES / "produce_consume_group.pcap", CAPTURES / "acks.pcap"
 
 

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from folders import CAPTURES
 from kdiag.clock import ALWAYS, TimeRange
@@ -20,6 +21,8 @@ from recordings.capture_tables import tables_of_items
 from recordings.capture_writer import savefile
 from recordings.exchange_maker import make_connection, make_exchange
 from recordings.tcp_story import Story
+
+pytestmark = pytest.mark.thorough
 
 NONE = KeptExchanges([])
 

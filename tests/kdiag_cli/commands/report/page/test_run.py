@@ -39,6 +39,7 @@ def hostile_capture(file: Path) -> Path:
     return file
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("cached")
 def test_a_page_has_all_sections_of_a_capture(tmp_path: Path) -> None:
     """Findings first, then what is drawn, the reports, and exchanges in full."""
@@ -59,6 +60,7 @@ def test_a_page_has_all_sections_of_a_capture(tmp_path: Path) -> None:
     assert links <= places
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("cached")
 def test_a_finding_leads_to_the_exchange_that_shows_it(
     tmp_path: Path,
@@ -76,6 +78,7 @@ def test_a_finding_leads_to_the_exchange_that_shows_it(
     assert "Which exchanges took longest, and why?" in text
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("cached")
 def test_a_page_of_tables_has_their_findings_and_says_what_is_not_in_them(tmp_path: Path) -> None:
     """What TCP did was not asked for; all else is that of the captures."""
@@ -95,6 +98,7 @@ def test_a_page_of_tables_has_their_findings_and_says_what_is_not_in_them(tmp_pa
     assert "&quot;groupId&quot;" in text, "the bodies are in the tables"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("cached")
 def test_secrets_are_redacted(tmp_path: Path) -> None:
     """The capture has passwords, of which the page shows none."""
@@ -106,6 +110,7 @@ def test_secrets_are_redacted(tmp_path: Path) -> None:
     assert "secret" not in html.unescape(text).lower().replace("secrets are redacted", "")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("cached")
 def test_a_capture_that_is_cut_makes_a_page_that_says_so(tmp_path: Path) -> None:
     """The exit code is that of a partial result."""
@@ -119,6 +124,7 @@ def test_a_capture_that_is_cut_makes_a_page_that_says_so(tmp_path: Path) -> None
     assert "the capture ends within a packet" in file.read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("cached")
 @pytest.mark.parametrize(
     ("arguments", "why"),
@@ -146,6 +152,7 @@ def test_wrong_usage_is_told(
     assert not (tmp_path / "page.html").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("cached")
 def test_a_client_id_or_a_key_that_is_a_script_is_text(tmp_path: Path) -> None:
     """Nothing of it is an element, and its control byte is an escape; keys are there if asked."""
@@ -166,7 +173,7 @@ def test_a_client_id_or_a_key_that_is_a_script_is_text(tmp_path: Path) -> None:
     assert "&lt;script&gt;document.title=&#x27;taken&#x27;&lt;/script&gt;\\x1b[2J" in text
 
 
-@pytest.mark.real
+@pytest.mark.soak
 @pytest.mark.usefixtures("get_shown_page")  # which asks for the browser
 def test_a_browser_draws_the_page_of_a_hostile_capture_and_of_its_tables(tmp_path: Path) -> None:
     """All plots are there, and neither its console nor its title knows of the script."""

@@ -1,3 +1,5 @@
+import pytest
+
 from folders import CAPTURES
 from kdiag.report.engine import open_tables
 from kdiag.report.overview.overview import Overview, read_overview
@@ -12,6 +14,8 @@ from kdiag_cli.output.pages.parts import (
     SortableTable,
 )
 from recordings.capture_tables import tables_of
+
+pytestmark = pytest.mark.thorough
 
 
 def overview_of(*names: str) -> Overview:

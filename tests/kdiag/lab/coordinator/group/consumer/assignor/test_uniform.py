@@ -4,6 +4,7 @@ Left out, with reasons: a topic that does not exist (an assignor is told only of
 exact assignments where several are as even (Kafka's own differ by the order of its maps).
 """
 
+import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -76,6 +77,7 @@ def test_a_partition_goes_to_a_reader_of_its_topic() -> None:
     assert len(given["b"]) == 2
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @drawn(st.data())
 def test_whatever_was_every_partition_has_one_reader_and_nobody_has_two_more_than_it_need_have(

@@ -1,9 +1,13 @@
+"""A lab has no authorizer, and says so."""
+
 import confluent_kafka
 import pytest
 from confluent_kafka import admin as foreign_admin
 
 from kdiag.lab.broker.lab_cluster import LabCluster
 from kdiag.wire.api.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from kdiag.wire.api.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
+from kdiag.wire.api.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from kdiag.wire.error_code import error_name
 from lab_ends.lab_client import LabClient
 
@@ -35,3 +39,21 @@ def test_librdkafka_is_told_that_there_is_no_authorizer(lab: LabCluster) -> None
     (future,) = admin.create_acls([wanted]).values()
     with pytest.raises(confluent_kafka.KafkaException, match=DISABLED):
         future.result(DEADLINE_S)
+
+
+@pytest.mark.parametrize("version", range(1, 4))
+def test_each_filter_is_refused(client: LabClient, version: int) -> None:
+    """In its place, and none has matched anything."""
+    request = DeleteAclsRequest([DeleteAclsFilter()] * 2)
+    deleted = client.ask(request, DeleteAclsResponse, version)
+    found = [(error_name(each.error_code), each.matching_acls) for each in deleted.filter_results]
+    assert found == [(DISABLED, [])] * 2
+
+
+@pytest.mark.parametrize("version", range(1, 4))
+def test_acls_are_not_there(client: LabClient, version: int) -> None:
+    """Which is an error rather than an empty list."""
+    described = client.ask(DescribeAclsRequest(), DescribeAclsResponse, version)
+    assert error_name(described.error_code) == DISABLED
+    assert described.resources == []
+    assert "no authorizer" in (described.error_message or "")
