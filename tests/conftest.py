@@ -24,7 +24,7 @@ from real_kafka.secure_cluster import SecureCluster
 from real_kafka.wan_cluster import WanCluster
 from spark_runs import class_archive
 from tiers import sampling
-from tiers.collection import Collection
+from tiers.collection import Collection, share_bytecode
 from tiers.sampling import IS_CI, IS_EXHAUSTIVE
 from tiers.second_try import SecondTry
 from tiers.tier import THOROUGH, Tiers
@@ -39,6 +39,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 os.environ.pop("FORCE_COLOR", None)  # of whoever runs the tests; they set their own
 class_archive.use()
+share_bytecode()
 
 SPARK_CONF = {
     "spark.driver.memory": "1g",

@@ -10,12 +10,19 @@ So every other worker begins at the last one:
 A run of one tier reads only files that have tests of it, and that of quick ones no file whose tests
 are all of another.
 
+Where PYTHONDONTWRITEBYTECODE forbids that cache, workers share one in a temporary folder, which goes
+with the run.
+
 What is collected lives as long as the run. So the garbage collector looks at none of it, neither
 while it comes nor later: that took a twelfth of the CPU time of small tests.
 """
 
+import atexit
 import gc
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 from typing import Final
@@ -26,6 +33,17 @@ from tiers.tier import MARKED, QUICK, THOROUGH
 
 _BEGINS_AT_THE_END: Final = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 2 == 1
 _PROPERTY: Final = "@given("
+
+
+def share_bytecode() -> None:
+    """Have workers and programs share bytecode where none may be written beside the sources."""
+    if not sys.dont_write_bytecode or "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    folder = tempfile.mkdtemp(prefix="kdiag-bytecode-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = folder
+    sys.dont_write_bytecode = False
 
 
 class Collection:
