@@ -131,6 +131,7 @@ def test_the_top_level_holds_only_what_everybody_knows_to_look_for(
     assert set(listed.stdout.split()) - TOP_LEVEL == set()
 
 
+@pytest.mark.thorough
 def test_a_folder_reads_as_a_table_of_contents() -> None:
     """It has at most 15 entries besides its doors, and what is made from Kafka's schemas."""
     entries = defaultdict(set)
@@ -175,6 +176,7 @@ def test_a_class_is_one_life() -> None:
     assert large == LARGE, "a class that has become smaller has a smaller entry here, or none"
 
 
+@pytest.mark.thorough
 def test_a_module_holds_a_whole_idea() -> None:
     """Hand-written modules under 40 lines are listed with their reasons, and no others."""
     short = {
@@ -186,6 +188,7 @@ def test_a_module_holds_a_whole_idea() -> None:
     assert short == set(SHORT)
 
 
+@pytest.mark.thorough
 def test_a_class_name_means_one_thing() -> None:
     """No two hand-written modules define classes of the same name."""
     modules = defaultdict(list)
@@ -197,6 +200,7 @@ def test_a_class_name_means_one_thing() -> None:
     assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}
 
 
+@pytest.mark.thorough
 def test_imports_stand_at_the_top() -> None:
     """An import inside a function says which extra it belongs to, or how long it takes."""
     unexplained = [
@@ -214,6 +218,7 @@ def test_cmd_is_not_a_package_and_holds_no_tests() -> None:
     assert [path for path in python_files("cmd") if path.name.startswith("test_")] == []
 
 
+@pytest.mark.thorough
 def test_every_file_can_be_read_in_one_sitting() -> None:
     """No module written by hand is longer than 600 lines, and no file of tests than 800."""
     lengths = {

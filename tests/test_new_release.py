@@ -2,6 +2,8 @@
 
 from typing import Annotated, Any
 
+import pytest
+
 from folders import ORACLE
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, APIS, Api
@@ -109,6 +111,7 @@ def test_every_hand_kept_table_serves_the_newest_kafka() -> None:
     assert not found, as_text(found)
 
 
+@pytest.mark.thorough
 def test_a_new_kafka_is_missed_by_every_table() -> None:
     """A new API, a new version, a new error: no table keeps silent about what concerns it."""
     found = lacking(made_up_kafka())

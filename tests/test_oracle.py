@@ -18,6 +18,7 @@ def read_lines(name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
+@pytest.mark.thorough
 def test_the_vectors_hold_every_api_version_that_kafka_ever_shipped() -> None:
     """Each pair of API and version that some release speaks, in both directions."""
     kinds: dict[tuple[int, int], set[str]] = {}

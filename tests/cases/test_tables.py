@@ -137,6 +137,7 @@ def test_the_tables_say_what_the_documents_say(files: list[Path], write_tables: 
     ] == gaps
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("files", capture_sets())
 def test_the_key_of_a_table_tells_its_rows_apart(files: list[Path], write_tables: Write) -> None:
     """So that tables can be joined, and rows of two runs be compared."""

@@ -164,6 +164,7 @@ def test_what_live_commands_print_fits() -> None:
             check_width([*arguments, "-b", cluster.bootstrap], width)
 
 
+@pytest.mark.thorough
 def test_groups_fit() -> None:
     """Of both protocols, with names as long as Kafka allows; all of them, or all about some."""
     commands = [
@@ -185,6 +186,7 @@ def test_groups_fit() -> None:
             check_width([*arguments, "-b", cluster.bootstrap], width)
 
 
+@pytest.mark.thorough
 def test_transactions_fit() -> None:
     """With what is known of each."""
     commands = [("txn", "list"), ("txn", "list", "--wide")]
@@ -193,6 +195,7 @@ def test_transactions_fit() -> None:
             check_width([*arguments, "-b", cluster.bootstrap], width)
 
 
+@pytest.mark.thorough
 def test_faults_fit() -> None:
     """However long the rule is."""
     with ControlPort(FaultBook(ManualClock())) as port:

@@ -38,6 +38,7 @@ def by_duckdb() -> dict[str, list[int]]:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_condition_finds_what_the_same_sql_finds(
     condition: str, by_duckdb: dict[str, list[int]]

@@ -265,6 +265,7 @@ def test_frames_are_put_together_from_segments() -> None:
     assert [each.body for each in layers_of(packets, KafkaRequest)] == [{"topics": None}] * 3
 
 
+@pytest.mark.thorough
 def test_a_capture_is_read_as_kdiag_reads_it() -> None:
     """Every request and response with the API, version and body that `kdiag decode` tells."""
     with (CAPTURES / "produce_consume_group.jsonl").open(encoding="utf-8") as lines:
@@ -362,6 +363,7 @@ def test_secrets_are_in_the_body_and_not_in_what_is_shown() -> None:
     assert b"hus".hex() not in repr(cut)
 
 
+@pytest.mark.thorough
 def test_what_is_shown_is_what_kdiag_shows() -> None:
     """Record batches and what is inside of `bytes` are laid open."""
     packets = sniff(offline=str(CAPTURES / "produce_consume_group.pcap"), session=TCPSession)
@@ -371,6 +373,7 @@ def test_what_is_shown_is_what_kdiag_shows() -> None:
     assert any('"metadata": {' in text for text in texts)
 
 
+@pytest.mark.thorough
 def test_the_examples_of_the_help_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

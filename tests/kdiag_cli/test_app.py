@@ -46,6 +46,7 @@ def test_every_command_stands_under_a_heading() -> None:
     assert sorted(name for names in PANELS.values() for name in names) == sorted(COMMANDS)
 
 
+@pytest.mark.thorough
 @for_each("name", COMMANDS)
 def test_the_line_of_a_command_is_the_first_of_its_own_help(name: str) -> None:
     """The table in `app`, which spares the import, says what the command says."""

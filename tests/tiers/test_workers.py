@@ -3,6 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from folders import ROOT
 from tiers.workers import SHARED, ByFileOrGroup, scope_of
 
@@ -69,6 +71,7 @@ def test_a_worker_is_given_all_and_then_ends() -> None:
     assert not scheduler.has_pending
 
 
+@pytest.mark.thorough
 def test_each_shared_thing_is_asked_for() -> None:
     """A name that no file has any more would gather nothing."""
     files = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]

@@ -198,6 +198,7 @@ def test_bare_sasl_tokens_are_marked_and_kept_out_of_the_output(tmp_path: Path) 
             assert "alice" not in str(view_side(dissection, side, is_response=is_response))
 
 
+@pytest.mark.thorough
 def test_one_side_alone_is_read(tmp_path: Path) -> None:
     """Requests without responses are unanswered, responses without requests are unmatched."""
     asked, _, _ = read(write(one_sided(base(), source_port=40_000), tmp_path / "asked.pcap"))
@@ -218,6 +219,7 @@ CODECS = [
 ]
 
 
+@pytest.mark.thorough
 @for_each(("codec", "form"), CODECS)
 def test_two_hundred_records_come_out_of_every_codec(codec: str, form: str, tmp_path: Path) -> None:
     """Each with its offset, key and value."""

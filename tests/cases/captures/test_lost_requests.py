@@ -104,6 +104,7 @@ def guesses(path: Path, keep: Keep, seeds: Iterable[int] = SEEDS) -> Counter[str
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("keep", [late, lossy])
 def test_responses_in_the_captures_that_ship_are_what_their_lost_requests_asked(keep: Keep) -> None:
     """Some are told, and hardly one is taken for its like."""

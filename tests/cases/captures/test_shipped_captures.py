@@ -14,6 +14,7 @@ from tiers.cases import for_each
 NAMES = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
 
 
+@pytest.mark.thorough
 @for_each("name", NAMES)
 def test_a_capture_decodes_to_the_lines_beside_it(name: str) -> None:
     """Every line is as it was when somebody last read the difference."""

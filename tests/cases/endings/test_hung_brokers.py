@@ -44,6 +44,7 @@ def ask(cluster: ScriptedCluster, command: str) -> Done:
     return kdiag(*command.split(), "-b", bootstrap, "--timeout", "600ms")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", KNOWN)
 def test_what_is_known_is_printed_and_what_is_missing_said(
     command: str, cluster: ScriptedCluster

@@ -155,6 +155,7 @@ def test_a_cluster_without_brokers_is_told(command: str) -> None:
     assert "the cluster names no broker" in complaint(done)
 
 
+@pytest.mark.thorough
 @for_each("command", COMMANDS)
 def test_an_unknown_host_is_told_in_one_line(command: str, folder: Path) -> None:
     """A name of the domain that is kept for that."""

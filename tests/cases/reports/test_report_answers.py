@@ -70,6 +70,7 @@ def test_a_version_that_was_deprecated_and_kept_breaks_nobody(api_key: int) -> N
     assert verdict(asked(api_key, 0)) == "works"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("version", "expected"), [(2, "breaks"), (3, "works")])
 def test_what_a_broker_offers_is_no_pardon(version: int, expected: str) -> None:
     """Kafka 4 offers Produce v0 to v2, and refuses them."""
@@ -92,6 +93,7 @@ def test_the_target_counts() -> None:
     assert verdict(asked(SHARE_FETCH, 0), target="4.1") == "breaks"
 
 
+@pytest.mark.thorough
 def test_what_is_gone_is_said_to_be_gone() -> None:
     """Requests of brokers and controllers before KRaft."""
     (row,) = report_rows(tables_of_items(asked(6, 8), asked(PRODUCE, 1)), "compat")
@@ -100,6 +102,7 @@ def test_what_is_gone_is_said_to_be_gone() -> None:
     assert (row["requests"], row["too_old"], row["asks_api_versions"]) == (2, 2, False)
 
 
+@pytest.mark.thorough
 def test_a_response_without_its_request_accuses_nobody() -> None:
     """Its version may be a guess."""
     lone = asked(PRODUCE, 1)
@@ -108,6 +111,7 @@ def test_a_response_without_its_request_accuses_nobody() -> None:
     assert report_rows(tables_of_items(lone), "compat") == []
 
 
+@pytest.mark.thorough
 def test_clients_are_told_apart_by_host_id_and_library() -> None:
     """The library is that of the connection."""
     connections = [
@@ -179,6 +183,7 @@ def test_percentiles_are_answers_of_that_rank(latencies_ns: list[int]) -> None:
     assert (row["least_us"], row["most_us"]) == (ordered[0] / 1000, ordered[-1] / 1000)
 
 
+@pytest.mark.thorough
 def test_minutes_of_latency_add_up_to_any_time() -> None:
     """Percentiles of an hour are not those of its minutes: all of its answers count."""
     latencies_ns = [1_000_000 * (number + 1) for number in range(120)]
@@ -206,6 +211,7 @@ def test_nothing_is_answered_about_nothing() -> None:
     assert answers == {name: [] for name in report_names()}
 
 
+@pytest.mark.thorough
 def test_an_exchange_with_a_wrong_end_is_an_error_by_its_status() -> None:
     """Of several errors in a response the first counts."""
     wrong = make_exchange(HeartbeatRequest(), HeartbeatResponse(error_code=27), version=4)

@@ -88,6 +88,7 @@ def test_another_connection_does_not_hold_a_request_up() -> None:
     assert {row["why"] for row in rows} == {"broker"}
 
 
+@pytest.mark.thorough
 def test_a_throttled_connection_is_left_alone() -> None:
     """From the answer that says so on, for as long as it says."""
     rows = report_rows(tables_of_items(heartbeat(0, 1, throttle_ms=500), heartbeat(2, 502)), "slow")
@@ -95,6 +96,7 @@ def test_a_throttled_connection_is_left_alone() -> None:
     assert (rows[0]["why"], rows[0]["throttled_us"]) == ("throttled", 499_000)
 
 
+@pytest.mark.thorough
 def test_frames_that_take_long_are_no_fault_of_the_broker() -> None:
     """A request on its way is an upload, a response a download."""
     up, down = heartbeat(0, 50), heartbeat(60, 61)
@@ -107,6 +109,7 @@ def test_frames_that_take_long_are_no_fault_of_the_broker() -> None:
     assert [row["why"] for row in rows] == ["upload", "download"]
 
 
+@pytest.mark.thorough
 def test_hot_partitions_stand_out_of_their_topic() -> None:
     """Three of four bytes of a topic in one of its two partitions is 1.5 times the mean."""
     size = len(make_batch(b"x" * 1000))
@@ -124,6 +127,7 @@ def test_hot_partitions_stand_out_of_their_topic() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_hot_keys_are_told_by_what_they_carry() -> None:
     """By bytes, with their client; a key of no text is in base64, and a long one is cut."""
     long = b"k" * 200
@@ -166,6 +170,7 @@ def test_a_batch_that_is_sent_twice_is_a_retry() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_what_failed_and_is_asked_again_is_a_retry() -> None:
     """After an error, or after no answer; not after the first step of joining."""
     loading = HeartbeatResponse(error_code=CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"])

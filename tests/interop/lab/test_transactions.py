@@ -43,6 +43,7 @@ def librdkafka(lab: LabCluster) -> Producer:
     return producer
 
 
+@pytest.mark.thorough
 def test_librdkafka_commits_and_aborts(lab: LabCluster) -> None:
     """A reader of committed records gets no other; the next producer fences the first."""
     producer = librdkafka(lab)
@@ -61,6 +62,7 @@ def test_librdkafka_commits_and_aborts(lab: LabCluster) -> None:
         producer.commit_transaction(_TIMEOUT_S)
 
 
+@pytest.mark.thorough
 def test_librdkafka_commits_offsets_in_a_transaction(lab: LabCluster) -> None:
     """They count when it is committed."""
     producer = librdkafka(lab)
@@ -82,6 +84,7 @@ def test_librdkafka_commits_offsets_in_a_transaction(lab: LabCluster) -> None:
         consumer.close()
 
 
+@pytest.mark.thorough
 def test_aiokafka_commits_and_aborts(lab: LabCluster) -> None:
     """With versions of its own."""
     aiokafka = pytest.importorskip("aiokafka")

@@ -133,6 +133,7 @@ def test_all_channels_share_one_mechanism(sock: socket.socket) -> None:
     assert first._mechanism is second._mechanism
 
 
+@pytest.mark.thorough
 @for_each(
     ("properties", "key", "why"),
     [

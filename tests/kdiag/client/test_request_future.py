@@ -160,6 +160,7 @@ def test_what_time_can_heal_is_retriable(error: KdiagError, retriable: bool) -> 
     assert failed(error).is_retriable is retriable
 
 
+@pytest.mark.thorough
 def test_one_of_two_threads_completes_a_future() -> None:
     """The other is refused, and the listener is called once."""
     for _ in range(200):

@@ -531,6 +531,7 @@ def test_directions_recorded_by_clocks_that_differ_are_paired(
     assert decoder.counts.exchanges == 40
 
 
+@pytest.mark.thorough
 @for_each("name", ["tls12_aiokafka", "tls13_kafkapython"])
 @for_each("packs", [bytes, gzip.compress])
 def test_secrets_are_known_before_the_packets_that_need_them(

@@ -1,6 +1,8 @@
 import gc
 from typing import NamedTuple
 
+import pytest
+
 from kdiag.exchange.model import Connection, Protocol
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.flow import Flow
@@ -52,6 +54,7 @@ def decode(segments: list[Segment], limits: Limits) -> tuple[CaptureDecoder, lis
     return decoder, items + decoder.finish(), most
 
 
+@pytest.mark.thorough
 def test_any_number_of_connections_fits_the_budget() -> None:
     """SYNs without an answer are ended early, each is listed, and it is counted."""
     limits = Limits(max_memory_bytes=100 * CONNECTION_BYTES)
@@ -64,6 +67,7 @@ def test_any_number_of_connections_fits_the_budget() -> None:
     assert decoder.counts.given_up == reasons.count("memory") > 1800
 
 
+@pytest.mark.thorough
 def test_directions_that_nobody_identifies_fit_the_budget() -> None:
     """What is kept of many unknown streams is bounded in all, not only for each."""
     limits = Limits(max_memory_bytes=400_000)
@@ -92,6 +96,7 @@ def test_a_connection_that_was_given_up_goes_on_as_another() -> None:
     assert Protocol.KAFKA in protocols
 
 
+@pytest.mark.thorough
 def test_a_connection_that_was_ended_is_free_at_once() -> None:
     """It holds nobody who holds it: no collector of cycles has to find it first."""
     gc.collect()

@@ -1,4 +1,5 @@
 import pyarrow as pa
+import pytest
 
 from folders import CAPTURES
 from kdiag.exchange.context.topic_names import TopicNames
@@ -43,6 +44,7 @@ def test_of_several_names_for_one_topic_the_first_counts() -> None:
     assert name_bytes(text)["a"] == b"f\xffrst"
 
 
+@pytest.mark.thorough
 def test_rows_come_with_names_and_sessions_that_are_given() -> None:
     """Nothing of either is kept between exchanges."""
     outcome = decoded([CAPTURES / "transaction.pcap"], 1, 1 << 20)

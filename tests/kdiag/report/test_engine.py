@@ -38,6 +38,7 @@ def test_tables_in_memory_are_asked() -> None:
         assert rows == [("orders",)]
 
 
+@pytest.mark.thorough
 def test_tables_in_a_folder_are_asked(tmp_path: Path) -> None:
     """Whatever the folder is called."""
     folder = write(tmp_path / "it's [1] * 2?")
@@ -46,6 +47,7 @@ def test_tables_in_a_folder_are_asked(tmp_path: Path) -> None:
         assert ask(database, "SELECT count(*) FROM exchanges") == [(32,)]
 
 
+@pytest.mark.thorough
 def test_a_table_that_nobody_has_asked_for_is_empty() -> None:
     """A report joins it, and says so."""
     with open_tables(TABLES) as database:
@@ -64,6 +66,7 @@ def test_a_relative_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert ask(database, "SELECT count(*) FROM gaps") == [(0,)]
 
 
+@pytest.mark.thorough
 def test_partitioned_tables_are_asked(tmp_path: Path) -> None:
     """As a cluster writes them: what the names of folders say is a column."""
     for day, part in (("2026-11-20", 0), ("2026-11-21", 1)):
@@ -159,6 +162,7 @@ FORBIDDEN = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_folder", [False, True])
 def test_a_question_reads_the_tables_and_nothing_else(tmp_path: Path, *, is_folder: bool) -> None:
     """No file, no variable of the program, no extension, no setting; and it writes nothing."""
@@ -180,6 +184,7 @@ def test_a_question_reads_the_tables_and_nothing_else(tmp_path: Path, *, is_fold
     assert local_variable.num_rows == 1
 
 
+@pytest.mark.thorough
 def test_what_does_not_fit_into_memory_goes_to_disk(tmp_path: Path) -> None:
     """A sort of more than the limit succeeds."""
     folder = write(tmp_path)
@@ -206,6 +211,7 @@ class Session:
         return sqlQuery, args
 
 
+@pytest.mark.thorough
 def test_spark_is_asked_in_its_own_words() -> None:
     """Parameters go with the question."""
     text, values = ask_spark(Session(), load_report("compat").query({"target": "4.1"}))

@@ -41,6 +41,7 @@ def counted(folder: Path) -> int:
     return int(answer.to_pylist()[0]["rows"])
 
 
+@pytest.mark.thorough
 def test_only_files_that_the_log_names_are_read(folder: Path) -> None:
     """Those of a run under way, or of one that was killed, are there and do not count."""
     enter(folder, f'{{"run": "r", "files": ["{NAMES[0]}"]}}')
@@ -59,6 +60,7 @@ def test_a_folder_whose_first_run_was_killed_holds_nothing(folder: Path) -> None
         open_folder(folder)
 
 
+@pytest.mark.thorough
 def test_without_a_log_all_files_are_read(folder: Path) -> None:
     """Other programs write tables too."""
     (folder / "_runs").rmdir()

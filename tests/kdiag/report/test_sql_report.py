@@ -43,6 +43,7 @@ def test_a_report_begins_with_its_question() -> None:
     assert report.sql == "SELECT $least, $since"
 
 
+@pytest.mark.thorough
 @for_each("name", report_names())
 def test_what_is_wide_is_a_column_of_the_report(name: str) -> None:
     """Some of them, and the query knows them too."""

@@ -36,6 +36,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("times", [ALWAYS, TimeRange(DAY_NS), TimeRange(0, DAY_NS + 1)])
 def test_datasets_have_the_rows_of_files(folder: Path, times: TimeRange) -> None:
     """With the types that DuckDB reads of paths, however the files lie."""

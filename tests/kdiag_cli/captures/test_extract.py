@@ -2,6 +2,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from folders import CAPTURES
 from programs.kdiag_program import kdiag
 from tiers.cases import for_each
@@ -11,6 +13,7 @@ GROUP = CAPTURES / "produce_consume_group.pcap"
 ADMIN = CAPTURES / "admin.pcap"
 
 
+@pytest.mark.thorough
 def test_a_line_tells_what_was_written_and_masked(tmp_path: Path) -> None:
     """Beside what is printed as ever."""
     done = kdiag("decode", SASL, "--write", tmp_path / "out.pcap")
@@ -24,6 +27,7 @@ def test_a_line_tells_what_was_written_and_masked(tmp_path: Path) -> None:
     assert told == kdiag("decode", SASL, "--summary").out
 
 
+@pytest.mark.thorough
 @for_each("form", [("--summary",), ("-o", "jsonl"), ("-o", "json"), ("-o", "csv")])
 def test_options_choose_the_connections(form: tuple[str, ...], tmp_path: Path) -> None:
     """Those with a chosen exchange; all their exchanges come along."""

@@ -76,6 +76,7 @@ def test_a_capture_given_twice_counts_once_and_that_is_said(tmp_path: Path) -> N
     assert result.totals.duplicates == once.totals.duplicates
 
 
+@pytest.mark.thorough
 def test_a_reading_ends_where_nobody_wants_more() -> None:
     """What was looked for is found, so the rest need not be read."""
     inputs = CaptureInputs([CAPTURE, str(CAPTURES / "admin.pcap")])

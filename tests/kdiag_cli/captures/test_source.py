@@ -38,6 +38,7 @@ def test_files_are_read_where_no_interface_is_named() -> None:
     assert sum(len(batch.packet) for batch in traffic.read_segments()) > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="capturing needs Linux and root"
 )

@@ -67,6 +67,7 @@ def test_tables_hold_what_was_chosen(tmp_path: Path) -> None:
     assert not (tmp_path / "records.parquet").exists()
 
 
+@pytest.mark.thorough
 def test_secrets_are_redacted_in_tables_unless_asked_for(tmp_path: Path) -> None:
     """As in every output."""
     arguments = ("decode", CAPTURES / "sasl_plain.pcap", "-o", "parquet")

@@ -171,6 +171,7 @@ def test_the_time_limit_interrupts_what_waits(capsys: pytest.CaptureFixture[str]
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
+@pytest.mark.thorough
 def test_what_has_to_be_undone_gets_its_time() -> None:
     """The program is not ended while it undoes what it did, for as long as that may take."""
     done: list[str] = []

@@ -1,6 +1,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from kdiag_cli.app import COMMANDS
 from programs.kdiag_program import kdiag
 
@@ -30,6 +32,7 @@ def test_a_command_is_described_with_all_that_it_takes() -> None:
     assert options["--summary"]["is_flag"]
 
 
+@pytest.mark.thorough
 def test_the_program_describes_every_command() -> None:
     """Also those below others, whose modules are not loaded otherwise."""
     document = described()
@@ -40,6 +43,7 @@ def test_the_program_describes_every_command() -> None:
     assert {"run", "stream"} <= {each["command"].split()[-1] for each in pipeline["commands"]}
 
 
+@pytest.mark.thorough
 def test_no_command_has_an_option_twice() -> None:
     """The second would hide the first."""
     waiting = [described()]

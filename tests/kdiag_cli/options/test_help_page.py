@@ -37,6 +37,7 @@ def test_every_option_has_a_heading() -> None:
     assert {each for each in options() if heading_of(each) == "Options"} == UNDER_OPTIONS
 
 
+@pytest.mark.thorough
 @for_each("name", COMMANDS)
 def test_examples_stand_before_options(name: str) -> None:
     """Who looks up a command wants to copy a line first."""

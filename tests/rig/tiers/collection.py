@@ -10,8 +10,8 @@ So every other worker begins at the last one:
 A run of one tier reads only files that have tests of it, and that of quick ones no file whose tests
 are all of another.
 
-Where PYTHONDONTWRITEBYTECODE forbids that cache, workers share one in a temporary folder, which goes
-with the run.
+Where PYTHONDONTWRITEBYTECODE forbids that cache, workers share one in a temporary folder, which
+goes with the run.
 
 What is collected lives as long as the run. So the garbage collector looks at none of it, neither
 while it comes nor later: that took a twelfth of the CPU time of small tests.

@@ -26,7 +26,7 @@ import pytest
 
 QUICK: Final = "quick"
 THOROUGH: Final = "thorough"
-BUDGETS_S: Final = {QUICK: 150, THOROUGH: 220, "real": 450, "soak": 1_500, "bench": 300}
+BUDGETS_S: Final = {QUICK: 120, THOROUGH: 220, "real": 450, "soak": 1_500, "bench": 300}
 """The CPU time of each tier, all workers and their programs together: printed, never asserted."""
 MARKED: Final = tuple(tier for tier in BUDGETS_S if tier != QUICK)
 

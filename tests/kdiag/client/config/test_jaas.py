@@ -87,6 +87,7 @@ def test_the_message_says_where_and_quotes_nothing(text: str, why: str) -> None:
     assert why in str(error.value)
 
 
+@pytest.mark.thorough
 @given(
     st.dictionaries(
         st.from_regex(r"[a-z]{1,8}", fullmatch=True),

@@ -46,6 +46,7 @@ def test_the_first_the_last_and_the_one_at_a_time_are_found(cluster: LogCluster)
     assert found(cluster, 5001) == {FIRST: FoundOffset(1), SECOND: FoundOffset(-1)}
 
 
+@pytest.mark.thorough
 def test_each_partition_has_its_own_error(cluster: LogCluster) -> None:
     """Nobody leads it, the wrong one was asked, or the broker is down."""
     leaders = {FIRST: 2, SECOND: None}

@@ -76,6 +76,7 @@ def test_a_response_calls_back_whoever_asked() -> None:
     assert taken[0].request.api.name == "FindCoordinator"
 
 
+@pytest.mark.thorough
 @for_each("client_id", ["kdiag", "", "früh", None])
 def test_the_header_is_what_the_schema_says(client_id: str | None) -> None:
     """In each version of each API, with the client's name and without."""

@@ -97,6 +97,7 @@ def test_an_api_without_a_sentence_counts_what_it_lists(number: int, text: str) 
     assert text in written_line("AlterClientQuotas", 1, {"entries": [quota] * number})
 
 
+@pytest.mark.thorough
 @for_each("api_name", [api.name for api in APIS])
 def test_every_version_of_every_api_can_be_told_in_a_line(api_name: str) -> None:
     """No message, however empty, is too odd for its sentence."""

@@ -60,6 +60,7 @@ def test_librdkafka_creates_a_topic_produces_with_every_codec_and_acks_and_consu
     assert [message.offset() for message in messages] == list(range(16))
 
 
+@pytest.mark.thorough
 @for_each("release", sample("librdkafka", ["0.11.0", "1.0", "2.8", "3.9", "4.0", "4.3"], 3))
 def test_librdkafka_uses_a_lab_that_speaks_as_an_old_release(release: str) -> None:
     """It asks for nothing that such a broker does not know, and gets what it wrote."""
@@ -161,6 +162,7 @@ def test_several_brokers_tell_the_same_and_each_listens_by_itself() -> None:
         assert lab.nodes[1].replicas.logs.folder.name == "broker-2"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_clean", [True, False])
 def test_a_broker_stops_and_starts_again_where_it_was(*, is_clean: bool) -> None:
     """Others lead meanwhile; one that was killed is missed at the latest when it is back."""

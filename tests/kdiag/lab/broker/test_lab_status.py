@@ -1,3 +1,5 @@
+import pytest
+
 from kdiag.clock import NS_PER_S
 from kdiag.lab.broker.lab_cluster import LabCluster
 from kdiag.lab.broker.lab_status import status_of
@@ -24,6 +26,7 @@ def test_what_goes_on_is_counted(lab: LabCluster) -> None:
         assert now.waiting["Fetch"] == 0
 
 
+@pytest.mark.thorough
 def test_what_brokers_send_to_each_other_is_counted_by_itself() -> None:
     """And what their partitions lack is told."""
     with SteppedLab(NewTopic("orders", 1, 3)) as lab:

@@ -6,6 +6,7 @@ from kdiag.lab.controller.quorum_controller import NewTopic
 from lab_ends.several.stepped_lab import SteppedLab
 
 
+@pytest.mark.thorough
 def test_brokers_are_stopped_killed_and_started() -> None:
     """One that was killed leads until it is missed."""
     with SteppedLab(NewTopic("orders", assignments={0: (2, 1), 1: (3, 1)})) as lab:

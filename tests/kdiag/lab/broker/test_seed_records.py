@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from kdiag.clock import NS_PER_MS, SystemClock
 from kdiag.lab.broker.lab_cluster import LabCluster, LabSettings
 from kdiag.lab.broker.seed_records import SPREAD_NS, seed_records
@@ -14,6 +16,7 @@ def tail(lab: LabCluster, topic: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in done.out.splitlines()]
 
 
+@pytest.mark.thorough
 def test_topics_get_records_that_look_like_something(lab: LabCluster) -> None:
     """Keys, JSON, headers, times of the last hour; a customer is in one partition."""
     clock = SystemClock()

@@ -34,6 +34,7 @@ def decoded(path: Path, *options: str) -> list[dict[str, Any]]:
     return [line for line in lines if line["kind"] != "connection"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["lab.pcap", "lab.pcapng"])
 def test_a_capture_has_every_exchange(tmp_path: Path, name: str) -> None:
     """Those of two connections, byte for byte; records that lie in files included."""

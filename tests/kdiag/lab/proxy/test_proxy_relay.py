@@ -58,6 +58,7 @@ def test_requests_pass_and_clients_stay(proxied: ProxiedLab) -> None:
         assert ports.isdisjoint({each.port for each in proxied.lab.nodes})
 
 
+@pytest.mark.thorough
 def test_many_requests_are_under_way(proxied: ProxiedLab) -> None:
     """More than wait at once; their answers come in order."""
     with LabClient(proxied.port) as client:

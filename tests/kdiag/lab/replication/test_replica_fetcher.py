@@ -147,6 +147,7 @@ def test_leaders_that_wrote_one_after_the_other_leave_one_log(lab: SteppedLab) -
     assert first == second == third
 
 
+@pytest.mark.thorough
 def test_an_unclean_leader_has_others_drop_what_it_lacks(lab: SteppedLab) -> None:
     """Even what was replicated: that is what its setting allows."""
     lab.controller.set_topic_configs("orders", {"unclean.leader.election.enable": "true"})
@@ -167,6 +168,7 @@ def test_an_unclean_leader_has_others_drop_what_it_lacks(lab: SteppedLab) -> Non
     assert len(first) == 1
 
 
+@pytest.mark.thorough
 def test_a_restart_of_all_goes_on_with_what_is_on_disk(tmp_path: Path) -> None:
     """Another leader epoch begins, so that what a follower has too much is known."""
     settings = LabSettings(node_count=3, folder=tmp_path)

@@ -20,6 +20,7 @@ find: [{by: check, finding: KD2005}]
 """
 
 
+@pytest.mark.thorough
 def test_a_scenario_passes_both_ways(tmp_path: Path) -> None:
     """With its disturbance as kdiag finds it, without as it does not; its traffic is kept."""
     scenario = find_scenario("advertised-listener")
@@ -40,6 +41,7 @@ def test_it_ends_by_its_deadline_and_says_what_did_not_happen() -> None:
     assert outcome.failures == ("lost: 7: the cluster has no broker 7; it has 1",)
 
 
+@pytest.mark.thorough
 def test_settings_that_contradict_each_other_are_a_fault_of_the_scenario() -> None:
     """So is an assignor that kdiag does not have."""
     member = "{kind: member, name: one, group: billing, topics: [orders]"
@@ -50,6 +52,7 @@ def test_settings_that_contradict_each_other_are_a_fault_of_the_scenario() -> No
             run_scenario(parse_scenario(text + find, "wrong"))
 
 
+@pytest.mark.thorough
 def test_the_topics_that_are_to_have_records_have_as_many_and_the_others_none() -> None:
     """As commits behind their ends show."""
     text = """\

@@ -77,6 +77,7 @@ def foreign(certificates: Path, lab: LabCluster, protocol: str, mechanism: str) 
     return found
 
 
+@pytest.mark.thorough
 @for_each(("protocol", "mechanism"), [("PLAINTEXT", ""), ("SSL", ""), *LOGINS], ids=str)
 def test_kdiag_is_let_in(
     lab: LabCluster, certificates: Path, protocol: str, mechanism: str

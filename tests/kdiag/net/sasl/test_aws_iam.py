@@ -186,6 +186,7 @@ def test_the_name_of_a_broker_tells_its_region(host: str, region: str | None) ->
     assert region_of_host(host) == region
 
 
+@pytest.mark.thorough
 def test_the_region_is_that_of_the_settings_the_broker_the_environment_or_the_profile(
     monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
@@ -203,6 +204,7 @@ def test_the_region_is_that_of_the_settings_the_broker_the_environment_or_the_pr
     assert AwsSigner(region="us-east-1").region(HOST) == "us-east-1"
 
 
+@pytest.mark.thorough
 def test_a_profile_is_used_before_the_environment(clock: ManualClock, folder: Path) -> None:
     """One that is named explicitly; it is told, and its keys are not."""
     (folder / "credentials").write_text(

@@ -107,6 +107,7 @@ def test_an_error_of_the_broker_is_a_refusal() -> None:
         talk.send(b"e=unknown-user")
 
 
+@pytest.mark.thorough
 @given(st.binary(max_size=60) | st.text("rsive=,n0123456789ABCabc+/", max_size=60).map(str.encode))
 def test_whatever_a_broker_says_the_error_is_one(said: bytes) -> None:
     """No token of a broker raises anything but a SaslError."""

@@ -19,6 +19,7 @@ MakeLoopback = Callable[..., Loopback]
 BUFFER_BYTES = 16 * 1024
 
 
+@pytest.mark.thorough
 def test_each_connection_keeps_its_order(loopback: Loopback) -> None:
     """Five connections with 200 requests each get every answer in the order of the questions."""
     questions = {channel_id: [b"%d" % n for n in range(200)] for channel_id in "abcde"}

@@ -109,6 +109,7 @@ def test_a_name_cannot_hold_what_a_terminal_obeys() -> None:
     assert _read(name).subject == "CN=a\\\\u001b[2Jb"
 
 
+@pytest.mark.thorough
 def test_any_cut_and_any_changed_byte_is_refused_or_read() -> None:
     """Nothing but a DecodeError can come of a broken certificate."""
     der = AUTHORITY.issue("broker", names=["a.test"], ips=["10.0.0.1"]).der

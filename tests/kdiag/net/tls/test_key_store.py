@@ -63,6 +63,7 @@ def test_a_pem_file_says_who_one_is() -> None:
     assert identity == read_pem_identity(text)
 
 
+@pytest.mark.thorough
 @for_each(
     ("data", "kind", "why"),
     [

@@ -136,6 +136,7 @@ def test_a_network_that_carries_single_bytes_is_slow_but_harmless(version: str) 
         assert received == b"hello"
 
 
+@pytest.mark.thorough
 @for_each("buffer_bytes", [4096, 1 << 20])
 def test_a_large_write_goes_in_pieces_that_the_socket_takes(ends: Ends, buffer_bytes: int) -> None:
     """What was taken is counted in plaintext, and nothing is lost or doubled."""

@@ -1,5 +1,7 @@
 import struct
 
+import pytest
+
 from kdiag.pcap.kafka.response_walk import ResponseWalk
 from kdiag.pcap.tcp.segments import Piece
 from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
@@ -48,6 +50,7 @@ def test_one_long_response_is_proof_at_the_end() -> None:
     assert is_proved(pieces(long_response(5)[:-1]), is_over=True) == (False, 0)
 
 
+@pytest.mark.thorough
 def test_a_chain_of_frames_that_no_api_answers_with_is_not_kafka() -> None:
     """So look the replies of ZooKeeper: transaction ids, an error, a stat of the node."""
     replies = [response(n, struct.pack(">qi", 4_294_967_300 + n, 0) + STAT) for n in range(1, 6)]

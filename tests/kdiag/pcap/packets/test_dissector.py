@@ -110,6 +110,7 @@ def test_only_the_first_bytes_of_a_packet_are_dissected() -> None:
     assert segment.endswith(repr(large))
 
 
+@pytest.mark.thorough
 @for_each("encapsulation", DISSECTORS, ids=str)
 def test_any_bytes_can_be_dissected(encapsulation: Encapsulation) -> None:
     """Whatever a dissector comes across, nothing is raised and nothing lies outside its packet."""

@@ -135,6 +135,7 @@ def test_only_so_many_datagrams_are_waited_for() -> None:
     assert [whole.row for whole in join(Defragmenter(), starts + ends)] == [257, 258]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "pieces",
     [

@@ -1,5 +1,6 @@
 import struct
 
+import pytest
 from scapy.contrib.mpls import MPLS, EoMCW
 from scapy.layers.inet import UDP
 from scapy.layers.l2 import ARP, GRE, Dot1Q, Ether
@@ -31,6 +32,7 @@ def nsh(following: int, inner: bytes | Packet, *, words: int = 6, version: int =
     return head + bytes(4 * words - len(head)) + bytes(inner)
 
 
+@pytest.mark.thorough
 @for_each(
     "frame",
     [

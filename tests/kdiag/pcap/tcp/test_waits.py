@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from kdiag.exchange.tcp_facts import TcpDirection
 from kdiag.pcap.tcp.waits import Answers, Sent, Waits
@@ -85,6 +86,7 @@ def test_a_window_of_unknown_scale_blocks_nobody() -> None:
     assert (direction.window_full_ns, direction.held_ns) == (0, 19 * MS)
 
 
+@pytest.mark.thorough
 def test_answers_to_segments_that_are_not_captured_are_bounded() -> None:
     """A capture of one direction takes no more memory the longer it is."""
     waits = Waits()

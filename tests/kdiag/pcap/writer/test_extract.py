@@ -203,6 +203,7 @@ def test_secrets_are_masked_wherever_a_packet_carries_them_again(tmp_path: Path)
     assert Reading(tmp_path / "out.pcap").told() == reading.told()
 
 
+@pytest.mark.thorough
 def test_secrets_stay_where_that_is_asked_for(tmp_path: Path) -> None:
     """The packets are those of the capture to the last byte."""
     reading = Reading(SASL, keeps_secrets=True)

@@ -46,6 +46,7 @@ def test_a_plan_gives_the_rows_of_one_process(tmp_path: Path, *, is_indexed: boo
     assert len(captures) > 1
 
 
+@pytest.mark.thorough
 def test_what_was_found_once_is_not_looked_for_again(tmp_path: Path) -> None:
     """A capture that was written to, other rules and other times are other plans."""
     capture = tmp_path / "a.pcap"

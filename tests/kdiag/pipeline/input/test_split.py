@@ -44,6 +44,7 @@ def test_splits_follow_each_other_and_hold_all_packets(split_bytes: int) -> None
         assert np.concatenate([block.time_ns for block in packets]).tolist() == times_of(file)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("split_bytes", SPLIT_BYTES)
 def test_a_split_of_pcapng_knows_the_interfaces_of_its_section(
     split_bytes: int, two_sections: Path

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pytest
 from pyarrow import parquet
 
 from kdiag.pipeline.output.partitions import added_up, plan_files
@@ -64,6 +65,7 @@ def test_duckdb_reads_what_was_written(tmp_path: Path) -> None:
     assert found == [("a", "[::1]:9092", "1970-01-01"), ("b", "b:1", "1970-01-02")]
 
 
+@pytest.mark.thorough
 def test_many_days_need_not_many_open_files(tmp_path: Path) -> None:
     """A file that was opened first is completed, and goes on in another."""
     staging = Staging(str(tmp_path), 0)

@@ -48,6 +48,7 @@ def frames_and_spans(file: Path, least_bytes: int) -> list[tuple[Frame, bytes | 
     ]
 
 
+@pytest.mark.thorough
 @for_each("file", sorted(CAPTURES.glob("*.pcap")), ids=lambda file: file.stem)
 def test_nearly_all_frames_have_places_and_lie_there(file: Path) -> None:
     """Whatever their size, where no segment came twice."""

@@ -20,6 +20,7 @@ def read(file: Path) -> tuple[CaptureReader, list[SegmentBatch]]:
     return reader, list(reader.read_segments())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cut", [1, 1000])
 def test_segments_come_back_as_they_were(cut: int) -> None:
     """Also from slices of the rows, which begin somewhere in the buffers."""

@@ -146,6 +146,7 @@ def test_no_run_begins_that_cannot_end_in_time(client: ClusterClient) -> None:
     assert proof.is_late
 
 
+@pytest.mark.thorough
 def test_a_run_that_fails_leaves_those_before_it(
     client: ClusterClient, cluster: LoadedCluster
 ) -> None:

@@ -197,6 +197,7 @@ def test_the_lag_of_a_share_group_is_its_coordinators(
         assert (partition.lag_ms is not None) is has_times
 
 
+@pytest.mark.thorough
 def test_many_groups_are_asked_about_in_parts(cluster: GroupCluster, client: ClusterClient) -> None:
     """Each is handed over once all is known of it, so that its members need not be kept."""
     filled(cluster, 1)

@@ -171,6 +171,7 @@ def test_a_topic_that_is_only_read_is_fetched_from(cluster: WritableCluster) -> 
     assert (cluster.acks, cluster.committed) == ([], [])
 
 
+@pytest.mark.thorough
 def test_what_brokers_refuse_is_counted_by_its_name(cluster: WritableCluster) -> None:
     """There is no latency then; acks=0 never hears of it."""
     cluster.refusals["Produce"] = "NOT_ENOUGH_REPLICAS"
@@ -200,6 +201,7 @@ def test_a_run_ends_when_its_time_is_up(cluster: WritableCluster) -> None:
     assert 0 < results.of(SeriesKind.PRODUCE, 1).latencies.count < WRITTEN
 
 
+@pytest.mark.thorough
 def test_an_interruption_loses_nothing(cluster: WritableCluster) -> None:
     """Whoever watches the time may raise; topic and group go, and the latencies stay."""
     results = LatencyResults()

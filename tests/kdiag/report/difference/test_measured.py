@@ -38,6 +38,7 @@ def test_a_capture_is_measured_in_blocks(tmp_path: Path) -> None:
     assert measured.errors == {}
 
 
+@pytest.mark.thorough
 def test_settings_of_consumers_are_those_of_their_requests() -> None:
     """Real clients told them; errors that belong to joining a group are none."""
     with open_tables(tables_of([CAPTURES / "rebalance.pcap"], TableChoice())) as database:

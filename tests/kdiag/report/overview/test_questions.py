@@ -32,6 +32,7 @@ def test_every_question_is_answered(tables: dict[str, pa.Table], name: str) -> N
         assert ask(database, name, **LISTS.get(name, {}))
 
 
+@pytest.mark.thorough
 def test_a_parameter_has_its_default_or_what_is_given(tables: dict[str, pa.Table]) -> None:
     """Of many conversations the first are told, and how many there are."""
     with open_tables(tables) as database:
@@ -42,6 +43,7 @@ def test_a_parameter_has_its_default_or_what_is_given(tables: dict[str, pa.Table
     assert {row["all_rows"] for row in every} == {len(every)}
 
 
+@pytest.mark.thorough
 def test_percentiles_over_time_are_those_of_the_report(tables: dict[str, pa.Table]) -> None:
     """Of one bin over all time; a bucket is at most 1.1 % wide, so its middle is 0.6 % off."""
     with open_tables(tables) as database:
@@ -62,6 +64,7 @@ def test_percentiles_over_time_are_those_of_the_report(tables: dict[str, pa.Tabl
     assert {row["api"] for row in expected} <= set(found)
 
 
+@pytest.mark.thorough
 def test_what_is_rare_counts_as_others(tables: dict[str, pa.Table]) -> None:
     """Nothing is lost: the answers of all lines are those of the capture."""
     with open_tables(tables) as database:
@@ -78,6 +81,7 @@ def test_what_is_rare_counts_as_others(tables: dict[str, pa.Table]) -> None:
     assert "(others)" not in {row["api"] for row in every}
 
 
+@pytest.mark.thorough
 def test_a_report_is_cut_and_the_rest_counted(tables: dict[str, pa.Table]) -> None:
     """Its columns are those of the report."""
     rows = report_rows(tables, "latency")

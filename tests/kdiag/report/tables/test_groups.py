@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from folders import CAPTURES
 from kdiag.diagnosis.rebalance.events import Event
 from kdiag.report.tables.groups import MEMBERS, REBALANCES, group_rows
@@ -70,6 +72,7 @@ def test_no_groups_make_no_rows() -> None:
     assert (REBALANCES.name, MEMBERS.name) == ("rebalances", "members")
 
 
+@pytest.mark.thorough
 def test_the_report_counts_rebalances_by_cause_and_client() -> None:
     """All of them, once; of the slowest members the worst."""
     tables = tables_of([CAPTURE])

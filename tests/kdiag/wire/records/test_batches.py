@@ -287,6 +287,7 @@ codecs_and_forms = st.sampled_from(
 )
 
 
+@pytest.mark.thorough
 @given(record_lists(), codecs_and_forms, st.data())
 def test_a_batch_of_magic_2_reads_back(
     records: list[Record], codec_and_form: tuple[str, str], data: st.DataObject
@@ -319,6 +320,7 @@ def test_a_batch_of_magic_2_reads_back(
         assert {batch.max_timestamp} == {record.timestamp for record in batch.records()}
 
 
+@pytest.mark.thorough
 @given(record_lists(), codecs_and_forms, st.integers(0, 1))
 def test_a_message_set_reads_back(
     records: list[Record], codec_and_form: tuple[str, str], magic: int
@@ -339,6 +341,7 @@ def test_a_message_set_reads_back(
     assert (len(records) if codec == "none" else 1) == len(batches)
 
 
+@pytest.mark.thorough
 @for_each(
     ("magic", "codec"),
     [

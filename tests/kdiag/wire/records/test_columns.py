@@ -57,6 +57,7 @@ def fault_of(read: Callable[[], object]) -> tuple[str, str] | None:
     return None
 
 
+@pytest.mark.thorough
 @given(
     st.lists(records, max_size=5), st.sampled_from([1, 2, 150]), st.integers(-(2**63), 2**63 - 1)
 )

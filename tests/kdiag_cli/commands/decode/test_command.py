@@ -391,6 +391,7 @@ def test_an_exchange_that_filters_leave_out_is_said_to_be_left_out(option: str) 
     )
 
 
+@pytest.mark.thorough
 def test_secrets_are_shown_only_when_asked() -> None:
     """A token of SASL PLAIN holds the password."""
     arguments = ["decode", "-o", "jsonl", "--api", "SaslAuthenticate", SASL]
@@ -417,6 +418,7 @@ def test_topic_ids_may_be_named_from_a_file(tmp_path: Path) -> None:
     assert again["topic_names"] == {topic_id: "orders"}
 
 
+@pytest.mark.thorough
 @for_each(
     ("arguments", "words"),
     [

@@ -87,6 +87,7 @@ def test_in_a_pipe_an_exchange_waits_for_its_name(tmp_path: Path) -> None:
     assert "Metadata v12" in metadata
 
 
+@pytest.mark.thorough
 def test_a_frame_that_is_cut_or_malformed_makes_the_result_partial(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -214,6 +215,7 @@ def test_what_tcp_did_is_told_where_it_is_asked_for() -> None:
     assert re.search(r"RTT \d+ µs, 0 retransmits, 0 zero windows, stalled 0  127", lines[0])
 
 
+@pytest.mark.thorough
 def test_a_summary_has_a_row_for_the_tcp_of_each_connection() -> None:
     """And a list of them for programs; without --tcp there is neither."""
     assert "RETRANSMITS" not in kdiag("decode", GROUP, "--summary").out

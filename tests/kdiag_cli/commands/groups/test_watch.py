@@ -1,9 +1,12 @@
 import json
 
+import pytest
+
 from programs.kdiag_program import kdiag
 from scripted_kafka.group_cluster import GroupCluster
 
 
+@pytest.mark.thorough
 def test_looks_follow_one_another_with_rates(cluster: GroupCluster) -> None:
     """The first one has none."""
     looks = ("--watch", "--count", "2", "--interval", "10ms")

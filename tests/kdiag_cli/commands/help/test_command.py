@@ -43,6 +43,7 @@ def test_the_topics_are_listed_with_their_titles() -> None:
     assert {"connecting", "decode", "exit-codes", "output"} <= set(FILES)
 
 
+@pytest.mark.thorough
 @for_each("topic", FILES)
 def test_a_topic_in_a_pipe_is_its_markdown(topic: str) -> None:
     """Byte by byte, so that it can be kept as a file."""

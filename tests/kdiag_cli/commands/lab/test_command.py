@@ -22,6 +22,7 @@ def asked(*arguments: str) -> tuple[Done, list[LabOptions]]:
         return kdiag("lab", *arguments), seen
 
 
+@pytest.mark.thorough
 @for_each("arguments", EXAMPLES, ids=" ".join)
 def test_the_examples_in_the_help_are_understood(arguments: list[str]) -> None:
     """Each starts a lab."""

@@ -35,6 +35,7 @@ def test_a_kind_of_latencies_is_told_with_bounds_and_parts() -> None:
     assert median["parts_ms"]["client"] == pytest.approx(0.1, abs=0.002)
 
 
+@pytest.mark.thorough
 def test_a_percentile_for_which_there_are_too_few_is_none() -> None:
     """It says how many it takes."""
     rare = document(made_results())[0]["percentiles"][3]

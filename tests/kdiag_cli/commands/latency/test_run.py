@@ -76,6 +76,7 @@ def test_a_topic_that_is_named_is_not_written_to(cluster: WritableCluster) -> No
     assert {key.topic for key in cluster.logs} == {"orders"}
 
 
+@pytest.mark.thorough
 def test_the_options_of_kafkas_own_tool_are_taken(cluster: WritableCluster) -> None:
     """KIP-1172 names them."""
     options = {"num-records": 40, "producer-acks": 1, "record-size": 200, "record-key-size": 8}

@@ -56,6 +56,7 @@ def rebalance(generation: int, members: int, took_ms: int = 100) -> Rebalance:
     )
 
 
+@pytest.mark.thorough
 def test_a_page_has_all_that_a_terminal_shows(tmp_path: Path) -> None:
     """Tables, findings, warnings, and a picture of each rebalance in which members were seen."""
     page = page_of(
@@ -103,6 +104,7 @@ def test_groups_without_members_have_no_pictures(tmp_path: Path) -> None:
     assert "<svg" not in page_of(tmp_path, group(rebalance(1, 0)))
 
 
+@pytest.mark.thorough
 def test_the_command_writes_the_page_beside_its_table(tmp_path: Path) -> None:
     """Where it cannot be written is said at once."""
     capture, _ = write_group("reb_crash_confluent", tmp_path)
@@ -116,6 +118,7 @@ def test_the_command_writes_the_page_beside_its_table(tmp_path: Path) -> None:
     assert (refused.code, refused.out) == (2, "")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["kip848_java", "share_java"])
 def test_groups_by_epochs_name_their_own_waits(name: str, tmp_path: Path) -> None:
     """Nobody joins or syncs there."""

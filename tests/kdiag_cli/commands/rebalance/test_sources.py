@@ -2,6 +2,8 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 from group_stories.record_story import RecordStory, pair_of, shared
 from group_stories.recorded_groups import cuts, recorded_group, write_group
 from kdiag.probe.group_records import TOPIC
@@ -70,6 +72,7 @@ def test_a_log_without_groups_says_so(tmp_path: Path) -> None:
     assert "no line about the rebalances of a group in 1 log" in done.err
 
 
+@pytest.mark.thorough
 def test_what_a_capture_cannot_tell_is_counted(tmp_path: Path) -> None:
     """One that has the answers alone."""
     pieces = dict(cuts(recorded_group(NAME).capture, "any"))

@@ -12,6 +12,7 @@ from tiers.cases import for_each
 CAPTURE = CAPTURES / "produce_consume_group.pcap"
 
 
+@pytest.mark.thorough
 def test_a_question_about_a_capture_is_answered() -> None:
     """In a pipe with tabs."""
     sql = "SELECT api, count(*) AS n FROM exchanges GROUP BY api ORDER BY n DESC, api LIMIT 2"
@@ -51,6 +52,7 @@ def test_bodies_can_be_left_out() -> None:
     assert kdiag("query", "--no-bodies", CAPTURE, sql, "--no-headers").out == "0\n"
 
 
+@pytest.mark.thorough
 def test_topic_ids_may_be_named(tmp_path: Path) -> None:
     """By a file, as in decode."""
     topic_id = "AAECAwQFBgcICQoLDA0ODw"

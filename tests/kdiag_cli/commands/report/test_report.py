@@ -13,6 +13,7 @@ from tiers.sampling import sample
 OLD = CAPTURES / "old_versions.pcap"
 
 
+@pytest.mark.thorough
 def test_a_report_answers_its_question() -> None:
     """The clients of Kafka 0.9 and 0.10 break, in every release of Kafka 4."""
     done = kdiag("report", "compat", OLD, "-p", "target=4.1", "-o", "json")
@@ -27,6 +28,7 @@ def test_a_report_answers_its_question() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_a_parameter_changes_the_answer() -> None:
     """Nobody breaks on Kafka 3.9."""
     done = kdiag("report", "compat", OLD, "-p", "target=3.9", "-o", "jsonl")

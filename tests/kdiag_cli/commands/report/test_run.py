@@ -31,6 +31,7 @@ def ask(files: list[Path], temporary: Path | None = None) -> tuple[ExitCode, lis
     return ask_tables(CaptureInputs(list(map(str, files))), TableContents(), count), found
 
 
+@pytest.mark.thorough
 def test_captures_become_tables_for_the_time_of_a_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -41,6 +42,7 @@ def test_captures_become_tables_for_the_time_of_a_question(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_a_folder_of_tables_is_asked_as_it_is(tmp_path: Path) -> None:
     """It gives what the captures give."""
     kdiag("decode", CAPTURE, "-o", "parquet", "--out", tmp_path)
@@ -48,6 +50,7 @@ def test_a_folder_of_tables_is_asked_as_it_is(tmp_path: Path) -> None:
     assert ask([tmp_path]) == ask([CAPTURE])
 
 
+@pytest.mark.thorough
 def test_a_folder_of_captures_is_decoded(tmp_path: Path) -> None:
     """What holds no tables is taken for captures."""
     for name in ("acks", "admin"):
@@ -58,6 +61,7 @@ def test_a_folder_of_captures_is_decoded(tmp_path: Path) -> None:
     assert count > 24
 
 
+@pytest.mark.thorough
 def test_a_cut_capture_is_answered_as_far_as_it_goes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,6 +86,7 @@ def test_what_is_no_capture_is_wrong_usage(
     assert name in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_an_interruption_ends_quietly(tmp_path: Path) -> None:
     """As in every command."""
     kdiag("decode", CAPTURE, "-o", "parquet", "--out", tmp_path)
@@ -95,6 +100,7 @@ def test_an_interruption_ends_quietly(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_question_is_answered_from_captures(capsys: pytest.CaptureFixture[str]) -> None:
     """In the form that is asked for, with or without the names of the columns."""
     query = Query("SELECT count(*) AS n FROM exchanges", {})
@@ -123,6 +129,7 @@ def test_a_question_about_a_time_is_answered_from_its_rows() -> None:
     assert sum(parts) == whole["n"]
 
 
+@pytest.mark.thorough
 def test_a_wrong_question_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Its mistake is told as DuckDB tells it."""
     question = TableQuestion(

@@ -65,6 +65,7 @@ def test_an_answer_is_kafkas_json(cluster: ScriptedCluster) -> None:
     assert (only["key"], only["nodeId"]) == ("orders", 2)
 
 
+@pytest.mark.thorough
 def test_the_newest_version_that_has_the_fields_is_used(cluster: ScriptedCluster) -> None:
     """Not newer than the broker, and as told by -V."""
     form = '{"coordinatorKeys": ["orders"]}'
@@ -195,6 +196,7 @@ def test_the_bytes_are_those_that_crossed_the_wire(cluster: ScriptedCluster) -> 
     assert bytes.fromhex(only["request_bytes"]).endswith(received.body)
 
 
+@pytest.mark.thorough
 @for_each(
     ("name", "code"),
     [
@@ -243,6 +245,7 @@ def test_a_request_that_needs_no_answer_gets_none(cluster: ScriptedCluster) -> N
     assert (done.code, only["response"], only["error"]) == (0, None, None)
 
 
+@pytest.mark.thorough
 def test_secrets_are_kept_back(cluster: ScriptedCluster) -> None:
     """In requests and responses, unless they are asked for."""
     secret = DescribeConfigsResourceResult(name="ssl.keystore.password", value="hunter2")

@@ -2,6 +2,7 @@ import base64
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,6 +45,7 @@ def test_a_line_has_the_keys_that_scripts_rely_on() -> None:
 byte_strings = st.none() | st.binary(max_size=6) | st.text(max_size=6).map(str.encode)
 
 
+@pytest.mark.thorough
 @given(
     st.lists(
         st.tuples(

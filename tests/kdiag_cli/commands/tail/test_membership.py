@@ -57,6 +57,7 @@ def lines_of(program: "subprocess.Popen[bytes]", count: int) -> list[bytes]:
     return [program.stdout.readline().strip() for _ in range(count)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_it_reads_what_it_is_given_from_the_commits(
     cluster: JoinableCluster, protocol: str
@@ -260,6 +261,7 @@ def test_a_group_is_joined_as_one_says_else_as_it_is(
     assert protocol_of(options, GroupLook(listed), config) == expected
 
 
+@pytest.mark.thorough
 def test_a_group_of_the_consumer_protocol_is_joined_by_that(cluster: JoinableCluster) -> None:
     """The broker is asked for an assignor if one says so; kdiag's own do not matter."""
     cluster.add_new_group(JOINED, {}, {"app": ([0], [0])})

@@ -69,6 +69,7 @@ def test_it_ends_after_so_many(cluster: LogCluster) -> None:
     assert [json.loads(line)["offset"] for line in done.out.splitlines()] == list(range(250))
 
 
+@pytest.mark.thorough
 def test_topics_and_partitions_are_chosen(cluster: LogCluster) -> None:
     """By name, by number, by pattern, with offsets of their own."""
     cluster.add("payments", 0).append(b"p")
@@ -91,6 +92,7 @@ def test_a_format_string_makes_the_lines(cluster: LogCluster) -> None:
     assert done.out.splitlines()[0] == "orders[0]@0 1000 00"
 
 
+@pytest.mark.thorough
 def test_aborted_records_are_left_out_or_marked(cluster: LogCluster) -> None:
     """With read_uncommitted nobody can tell them."""
     log = cluster.add("payments", 0)
@@ -193,6 +195,7 @@ def test_partitions_that_nobody_leads_are_to_be_gone_on_with(
     assert file.read_text() == "orders:0@3,1@beginning,new\n"
 
 
+@pytest.mark.thorough
 def test_a_file_says_where_to_go_on(cluster: LogCluster, tmp_path: Path) -> None:
     """The same command over and over prints each record once, also of partitions that are added."""
     file = tmp_path / "orders.offsets"

@@ -27,6 +27,7 @@ def tune(tmp_path: Path, story: Story, *options: str) -> Any:
     return json.loads(done.out)
 
 
+@pytest.mark.thorough
 def test_a_capture_of_loopback_is_told_that_buffers_make_no_difference(tmp_path: Path) -> None:
     """A round trip of tens of microseconds fills no buffer."""
     story = busy(Story().open(client_ms=0.01, broker_ms=0.02), broker_ms=0.02)
@@ -35,6 +36,7 @@ def test_a_capture_of_loopback_is_told_that_buffers_make_no_difference(tmp_path:
     assert "1 connection with round trips below 1 ms" in document["warnings"][0]
 
 
+@pytest.mark.thorough
 def test_a_capture_without_a_handshake_says_what_it_cannot_tell(tmp_path: Path) -> None:
     """Only SYNs tell how windows are scaled."""
     document = tune(tmp_path, busy(Story().client(0), broker_ms=20))
@@ -42,6 +44,7 @@ def test_a_capture_without_a_handshake_says_what_it_cannot_tell(tmp_path: Path) 
     assert document["data"][0]["tcp"]["requests"]["window_bytes"] is None
 
 
+@pytest.mark.thorough
 def test_packets_that_the_recorder_dropped_make_the_result_partial(tmp_path: Path) -> None:
     """What limits a connection may have been in them."""
     section = Section()
@@ -65,6 +68,7 @@ def test_connections_with_too_few_bytes_are_counted() -> None:
     assert done.err == "kdiag: 6 connections with too few bytes to tell what limits them\n"
 
 
+@pytest.mark.thorough
 def test_a_document_names_command_and_connections(tmp_path: Path) -> None:
     """As every document of kdiag with its schema."""
     document = tune(tmp_path, busy(Story().open(), broker_ms=20))
@@ -74,6 +78,7 @@ def test_a_document_names_command_and_connections(tmp_path: Path) -> None:
     assert connection["tcp"]["vantage"] == "client"
 
 
+@pytest.mark.thorough
 def test_real_captures_are_read() -> None:
     """Every capture of the repository, of loopback all, has a row or nothing, and no finding."""
     for capture in sorted(CAPTURES.glob("*.pcap")):

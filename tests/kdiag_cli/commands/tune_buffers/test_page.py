@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from kdiag.diagnosis.buffers.facts import BrokerPath, LoadDirection
 from kdiag.diagnosis.buffers.findings import Measured
 from kdiag.diagnosis.buffers.report import report
@@ -7,6 +9,7 @@ from kdiag_cli.commands.tune_buffers.page import write_buffer_page
 from made_values.buffer_cases import GBIT, KERNEL, KIB, LIMITS, make_path, make_run
 
 
+@pytest.mark.thorough
 def test_a_page_has_all_that_a_terminal_shows(tmp_path: Path) -> None:
     """Pictures of the proof, tables, sentences, findings and lines to paste."""
     runs = [make_run(LoadDirection.PRODUCE, size, 5.7) for size in (64 * KIB, KERNEL)]

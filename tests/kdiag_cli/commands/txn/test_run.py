@@ -2,6 +2,8 @@ import json
 import shlex
 from typing import Any
 
+import pytest
+
 from kdiag.wire.api.list_transactions import ListTransactionsResponse
 from kdiag.wire.api.write_txn_markers import (
     WritableTxnMarkerPartitionResult,
@@ -33,6 +35,7 @@ def markers(error: str) -> WriteTxnMarkersResponse:
     return WriteTxnMarkersResponse([WritableTxnMarkerResult(7, [topic])])
 
 
+@pytest.mark.thorough
 def test_a_live_transaction_is_listed_and_not_ended() -> None:
     """What hangs is something else."""
     with transacting_cluster() as cluster:
@@ -51,6 +54,7 @@ def test_a_live_transaction_is_listed_and_not_ended() -> None:
         assert not cluster.brokers[2].asked("WriteTxnMarkers")
 
 
+@pytest.mark.thorough
 def test_what_hangs_is_ended_by_the_command_that_is_told() -> None:
     """Without --yes, nothing is sent."""
     with transacting_cluster("CompleteCommit") as cluster:

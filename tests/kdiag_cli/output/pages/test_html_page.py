@@ -89,6 +89,7 @@ def test_tables_fit_windows_of_phones_and_of_desks(
     assert 'data-wider="0,0,0"' in get_shown_page(frames)
 
 
+@pytest.mark.thorough
 def test_a_page_needs_nothing_but_itself(page: Path) -> None:
     """It has no script and names no address to load anything from."""
     text = page.read_text()

@@ -1,5 +1,6 @@
 from typing import Any
 
+import pytest
 import vl_convert
 
 from kdiag_cli.output.pages import plots
@@ -40,6 +41,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.thorough
 @for_each("case", CASES)
 def test_each_drawing_is_one_that_vega_lite_understands(case: str) -> None:
     """It has a mark, and all that its encoding names is in the data."""

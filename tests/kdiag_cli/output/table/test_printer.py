@@ -164,6 +164,7 @@ def test_what_is_wrapped_is_whole(text: str, width: int) -> None:
     assert sorted(shown.replace("1", "", 1)) == sorted("".join(harmless(text).split()))
 
 
+@pytest.mark.thorough
 def test_long_tables_look_the_same_to_their_end() -> None:
     """Beyond a thousand rows those that fit are drawn another way, and nobody sees it."""
     output = Printed(50)

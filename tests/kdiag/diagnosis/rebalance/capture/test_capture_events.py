@@ -105,6 +105,7 @@ def test_heartbeats_that_only_repeat_are_kept_at_both_ends(tmp_path: Path) -> No
     assert max(len(row) for row in rows if row[0].error is None) == 2
 
 
+@pytest.mark.thorough
 def test_responses_without_requests_are_counted(tmp_path: Path) -> None:
     """They say nothing of groups by themselves."""
     pieces = dict(cuts(recorded_group("reb_crash_confluent").capture, "any"))

@@ -1,3 +1,5 @@
+import pytest
+
 from kdiag.clock import SystemClock
 from kdiag.lab.broker.lab_cluster import LabCluster
 from kdiag.lab.broker.seed_records import seed_records
@@ -38,6 +40,7 @@ def test_sizes_are_told(lab: LabCluster, client: LabClient, version: int) -> Non
     assert (result.total_bytes > result.usable_bytes > 0) is (version >= 4)
 
 
+@pytest.mark.thorough
 def test_only_what_is_asked_for_and_there_is_told(client: LabClient) -> None:
     """Others are passed over."""
     asked = [

@@ -1,3 +1,5 @@
+import pytest
+
 from kdiag.lab.broker.lab_cluster import LabCluster, LabSettings
 from kdiag.lab.controller.quorum_controller import NewTopic
 from kdiag.wire.api.metadata import (
@@ -89,6 +91,7 @@ def test_operations_are_told_where_they_are_asked_for(client: LabClient) -> None
     assert client.ask(request, MetadataResponse, 8).cluster_authorized_operations > 0
 
 
+@pytest.mark.thorough
 def test_internal_topics_are_marked(lab: LabCluster, client: LabClient) -> None:
     """By their names."""
     lab.controller.create_topic(NewTopic("__consumer_offsets"))

@@ -32,6 +32,7 @@ def found(client: LabClient, version: int, *keys: str, key_type: int = 0) -> lis
     ]
 
 
+@pytest.mark.thorough
 @for_each("version", range(7))
 def test_the_coordinator_of_a_group_is_told(
     lab: LabCluster, client: LabClient, version: int
@@ -43,6 +44,7 @@ def test_the_coordinator_of_a_group_is_told(
     assert "__consumer_offsets" in lab.controller.image.topics
 
 
+@pytest.mark.thorough
 def test_many_groups_are_asked_about_at_once(client: LabClient) -> None:
     """Each is told by its key."""
     assert [each.key for each in found(client, 6, "billing", "orders")] == ["billing", "orders"]

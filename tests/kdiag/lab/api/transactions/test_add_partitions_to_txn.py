@@ -40,6 +40,7 @@ def test_a_producer_adds_partitions(producer: TransactingClient, version: int) -
     assert producer.add("orders", 0, 1, version=version) == ["NONE", "NONE"]
 
 
+@pytest.mark.thorough
 def test_an_unknown_partition_keeps_the_others_out(producer: TransactingClient) -> None:
     """None of them is added."""
     errors = producer.add("orders", 0, 7)

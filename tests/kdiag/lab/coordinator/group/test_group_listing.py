@@ -59,6 +59,7 @@ def test_groups_are_listed_by_state_and_type(coordinator: OneCoordinator) -> Non
         assert len(list_groups(shard, states, types)) == count
 
 
+@pytest.mark.thorough
 def test_only_a_group_without_members_is_deleted(coordinator: OneCoordinator) -> None:
     """With its offsets."""
     shard = coordinator.groups.shard_of(GROUP)

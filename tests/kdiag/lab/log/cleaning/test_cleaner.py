@@ -270,6 +270,7 @@ def test_what_does_not_fit_into_memory_is_for_the_next_cleaning(tmp_path: Path) 
     assert none.cleaned_offset == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(30))
 def test_any_history_has_the_same_state_when_it_is_clean(tmp_path: Path, seed: int) -> None:
@@ -304,6 +305,7 @@ def test_any_history_has_the_same_state_when_it_is_clean(tmp_path: Path, seed: i
     assert records_of(compacted_log(tmp_path)) == records_of(log)
 
 
+@pytest.mark.thorough
 def test_a_process_that_dies_while_it_cleans_has_lost_nothing(tmp_path: Path) -> None:
     """After any step its folder is opened with the same state."""
     log = compacted_log(tmp_path / "data")

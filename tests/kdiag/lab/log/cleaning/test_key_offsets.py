@@ -1,11 +1,13 @@
 """Test intents of Kafka's OffsetMapTest."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdiag.lab.log.cleaning.key_offsets import KeyOffsets
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(st.lists(st.binary(max_size=40), max_size=50))
 def test_the_last_offset_of_a_key_is_found(keys: list[bytes]) -> None:

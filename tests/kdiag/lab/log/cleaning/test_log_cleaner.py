@@ -65,6 +65,7 @@ def test_a_dirty_log_is_cleaned_when_it_is_time(logs: LogDirectory, clock: Manua
     assert cleaner.cleaned_count == 1
 
 
+@pytest.mark.thorough
 def test_every_log_that_is_due_gets_its_turn(logs: LogDirectory, clock: ManualClock) -> None:
     """And one that is not compacted keeps all."""
     cleaner = LogCleaner(logs, clock)

@@ -57,6 +57,7 @@ def test_something_else_is_refused(tmp_path: Path, text: str) -> None:
         checkpoint.read_offsets(path)
 
 
+@pytest.mark.thorough
 def test_what_is_no_text_or_endless_is_refused(tmp_path: Path) -> None:
     """No more is read than a million partitions take."""
     path = tmp_path / "checkpoint"

@@ -1,5 +1,7 @@
 from typing import Literal
 
+import pytest
+
 from kdiag.clock import SystemClock
 from kdiag.lab.broker.seed_records import append_batch
 from kdiag.lab.plugin.kafka_lab import KafkaLab
@@ -20,6 +22,7 @@ def ended(watch: LabWatch, client: ScenarioThread) -> str | None:
     return client.failure
 
 
+@pytest.mark.thorough
 def test_records_are_written_as_many_in_each_request_as_wanted(
     lab: KafkaLab, watch: LabWatch, deadline_ns: int
 ) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from kdiag.diagnosis.recorded_faults import RecordedFaults
 from kdiag.exchange.model import Connection, Exchange, Status, TlsFault, UnansweredReason
 from kdiag.pcap.tls.problem import BROKER_SPEAKS_TLS
@@ -59,6 +61,7 @@ def everything_failed() -> tuple[list[Connection], list[Exchange]]:
     return connections, [*exchanges, unasked]
 
 
+@pytest.mark.thorough
 def test_tables_tell_each_fault_as_a_capture_does() -> None:
     """With its count, its times, its clients; TLS that failed explains what was not answered."""
     connections, exchanges = everything_failed()

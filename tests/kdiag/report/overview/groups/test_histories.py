@@ -3,6 +3,7 @@
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from msgspec.structs import replace
 
 from folders import CAPTURES
@@ -146,6 +147,7 @@ def plain(history: GroupHistory) -> GroupHistory:
     return replace(history, rebalances=rebalances)
 
 
+@pytest.mark.thorough
 def test_tables_tell_of_groups_what_exchanges_tell() -> None:
     """Rebalances, members and refusals, and so the findings word for word."""
     recorded = [

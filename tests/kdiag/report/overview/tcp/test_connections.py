@@ -1,5 +1,7 @@
 """Tables tell the same of TCP as the connections that they were made of."""
 
+import pytest
+
 from kdiag.clock import ALWAYS, TimeRange
 from kdiag.diagnosis.tcp.request_cycles import RequestCycles
 from kdiag.diagnosis.tcp.worst_connections import WorstConnections
@@ -57,6 +59,7 @@ def asked(connections: list[Connection]) -> list[Exchange]:
     return exchanges
 
 
+@pytest.mark.thorough
 def test_tables_tell_what_limits_a_connection_as_a_capture_does() -> None:
     """The same request cycles, and the same findings word for word."""
     connections = limited()

@@ -13,6 +13,7 @@ find: [{by: check, finding: KD1501}]
 """
 
 
+@pytest.mark.thorough
 def test_runs_are_told_to_people_programs_and_ci(tmp_path: Path) -> None:
     """The exit code is 1 if one does not pass."""
     path, junit = tmp_path / "not-found.yaml", tmp_path / "out.xml"

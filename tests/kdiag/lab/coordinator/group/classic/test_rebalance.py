@@ -5,6 +5,8 @@ Left out, with reasons: metrics; tests of Kafka's timeline structures (there is 
 
 from pathlib import Path
 
+import pytest
+
 from kdiag.clock import NS_PER_S
 from kdiag.lab.coordinator.group.classic.rebalance import NEW_MEMBER_JOIN_TIMEOUT_NS
 from kdiag.lab.coordinator.group.group_config import GroupCoordinatorConfig
@@ -115,6 +117,7 @@ def test_who_does_not_ask_for_its_assignment_is_removed(coordinator: OneCoordina
     assert two.heartbeat() == "UNKNOWN_MEMBER_ID"
 
 
+@pytest.mark.thorough
 def test_nobody_is_removed_who_has_asked(coordinator: OneCoordinator) -> None:
     """However long ago."""
     one, two = coordinator.stable()
@@ -161,6 +164,7 @@ def test_a_group_whose_members_are_gone_is_empty_and_written_down(
     assert (last.value.message.generation, last.value.message.members) == (2, [])
 
 
+@pytest.mark.thorough
 def test_a_new_member_that_may_be_gone_is_given_up(coordinator: OneCoordinator) -> None:
     """After five minutes, though it still waits; it may join anew."""
     one, _ = coordinator.stable()

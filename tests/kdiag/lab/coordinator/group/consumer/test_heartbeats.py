@@ -30,6 +30,7 @@ def test_who_is_not_heard_of_is_fenced(
     assert one.error == "UNKNOWN_MEMBER_ID"
 
 
+@pytest.mark.thorough
 def test_who_does_not_give_up_its_partitions_is_fenced(
     coordinator: OneCoordinator, members: tuple[EpochMember, EpochMember]
 ) -> None:
@@ -46,6 +47,7 @@ def test_who_does_not_give_up_its_partitions_is_fenced(
     assert two.has == {0, 1, 2, 3}
 
 
+@pytest.mark.thorough
 def test_who_gives_them_up_in_time_stays(
     coordinator: OneCoordinator, members: tuple[EpochMember, EpochMember]
 ) -> None:

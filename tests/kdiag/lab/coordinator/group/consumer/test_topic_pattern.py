@@ -96,6 +96,7 @@ def test_no_pattern_takes_long() -> None:
     assert TopicPattern("(a?){100}a{100}").matches("a" * 100)
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, deadline=None)
 @given(st.text(st.sampled_from("ab|*+?()[]{}^$\\.-1,"), max_size=12), st.text("ab1-", max_size=6))
 def test_whatever_is_said_is_read_or_refused(text: str, name: str) -> None:
