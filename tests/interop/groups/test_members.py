@@ -14,10 +14,13 @@ from real_kafka.topic_maker import create
 pytestmark = pytest.mark.soak
 
 
-@pytest.mark.real
 @pytest.mark.parametrize(
     ("version", "assignor"),
-    [(USUAL, "cooperative-sticky"), (USUAL, BY_BROKER), (OLDEST, "range")],
+    [
+        pytest.param(USUAL, "cooperative-sticky", marks=pytest.mark.real),
+        (USUAL, BY_BROKER),
+        (OLDEST, "range"),
+    ],
 )
 def test_a_group_of_all_clients_owns_each_partition_once(
     version: str,

@@ -189,8 +189,7 @@ class Members:
         return self._folder / f"{name}.err"
 
 
-@pytest.mark.real
-@pytest.mark.parametrize("group", [CLASSIC, NEXT])
+@pytest.mark.parametrize("group", [CLASSIC, pytest.param(NEXT, marks=pytest.mark.real)])
 def test_a_mixed_group_misses_nothing_and_reads_nothing_twice(
     cluster: KafkaCluster, group: str, tmp_path: Path
 ) -> None:
