@@ -11,7 +11,7 @@ An id has a number that never changes its meaning, so that alerts can name it:
     KD3xxx  coordinators  of groups, transactions and share partitions
     KD4xxx  clients       authorization
             traffic       KD41 how clients write, KD42 how they read, KD43 what slows them down,
-                          KD44 brokers
+                          KD44 brokers, KD45 what brokers refuse
     KD5xxx  clients       compatibility of clients and brokers; KD51 (traffic) in a capture
     KD6xxx  tcp, buffers  the limits of throughput
     KD7xxx  latency       the causes of late responses

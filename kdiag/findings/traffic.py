@@ -4,6 +4,7 @@ from typing import Final
 
 from kdiag.findings.rule import Rule, Severity
 
+_ERROR: Final = Severity.ERROR
 _WARNING: Final = Severity.WARNING
 _INFO: Final = Severity.INFO
 
@@ -110,6 +111,49 @@ RULES: Final = {
         "do not count, nor do connections that carry them.",
         "Look at that broker: disk, garbage collection, request handler threads, replication of "
         "acks=all.",
+    ),
+    "KD4402": Rule(
+        _ERROR,
+        "broker {broker} answered no client from {first} to {last}, while {clients} asked "
+        "({requests} requests)",
+        "Its connections stayed open meanwhile, so the machine was there and the process was not: "
+        "it was paused, hung, or collected garbage. A broker that is gone refuses or resets "
+        "connections.",
+        "Look at the broker's log and its garbage collection log at that time, and for what can "
+        "pause it: a snapshot of the virtual machine, a full disk, swapping, a debugger.",
+    ),
+    "KD4403": Rule(
+        _WARNING,
+        "broker {broker} is slow: {answers} answers, half of them after more than {median_ms} ms, "
+        "beside {beside}",
+        "The same clients get quicker answers from the other brokers, by more than chance, and "
+        "now and then from this one, so that neither they nor the way there is the cause.",
+        "Look at that broker: disk, garbage collection, request handler threads, replication of "
+        "acks=all.",
+    ),
+    "KD4501": Rule(
+        _ERROR,
+        "{who} cannot {what} {about}: {count} of {asked} {apis} requests refused with {error} "
+        "{when}{because}",
+        "The broker answered these requests with an error. Errors that clients retry, and that "
+        "come with every election or rebalance, count only if they last.",
+        "{advice} See `kdiag errcode {error}`.",
+    ),
+    "KD4502": Rule(
+        _WARNING,
+        "{who} could not {what} {about}: {count} of {asked} {apis} requests refused with {error} "
+        "{when}{because}",
+        "The broker answered these requests with an error, and a later one succeeded. What was "
+        "refused may be lost where the client gave up meanwhile.",
+        "{advice} See `kdiag errcode {error}`.",
+    ),
+    "KD4503": Rule(
+        _INFO,
+        "{who} was refused {apis} for {about}: {count} of {asked} requests answered with {error} "
+        "{when}{because}",
+        "The broker refused a request of an administrator or a tool. Clients that write and read "
+        "do not send it.",
+        "{advice} See `kdiag errcode {error}`.",
     ),
     "KD5101": Rule(
         _WARNING,

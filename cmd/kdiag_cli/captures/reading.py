@@ -220,7 +220,7 @@ class CaptureReading:
         pipeline = ExchangePipeline(self.names, selection, printer, look_ahead, may_wait=may_wait)
         pipeline.brokers = None if printer is None else self.brokers
         if judges_traffic:
-            self._judge(pipeline)
+            self._judge(pipeline, with_own=bool(selection.clients))
         progress = None
         if shows_progress and sys.stderr.isatty():
             progress = ReadingProgress(self._traffic.total_bytes)
@@ -246,13 +246,13 @@ class CaptureReading:
             *_count_rebalances(pipeline.groups),
         )
 
-    def _judge(self, pipeline: ExchangePipeline) -> None:
-        """Have rebalances counted, and clients and brokers judged."""
+    def _judge(self, pipeline: ExchangePipeline, *, with_own: bool) -> None:
+        """Have rebalances counted, and clients and brokers judged, kdiag itself if asked for."""
         from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents  # noqa: PLC0415 - 8 ms
         from kdiag.diagnosis.traffic.traffic import Traffic  # noqa: PLC0415 - as above
 
         pipeline.groups = CaptureEvents(self.names.name)
-        pipeline.judge(Traffic(self.names))
+        pipeline.judge(Traffic(self.names, with_own=with_own))
         if self._follows_tcp:
             from kdiag.diagnosis.tcp.worst_connections import WorstConnections  # noqa: PLC0415 - as above
 

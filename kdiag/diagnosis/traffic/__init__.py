@@ -5,6 +5,9 @@
     Consuming    fetch sessions, commits  `consuming`
     Asking       metadata, quotas, requests given up, versions that Kafka 4 removed  `asking`
     Answering    brokers that answer late, whoever asks  `answering`
+    Refusing     error codes of answers: who cannot do what, since when  `refusing`
+    Changes      what administrators changed just before  `changes`
+    Silence      brokers that answered no client for a while  `silence`
     Ledgers      what each counts, by who it is about, within bounds  `ledgers`
 
 Exchanges that are like an earlier one are counted without being decoded again, many of a connection

@@ -7,13 +7,19 @@
 So b is slow. It is not if one client alone waits, if the quickest answer takes about as long (then
 it is far away), or if the others are as slow as it is at the same time, where there are others.
 
+Where few answers were seen, ranks decide: a broker is slow if its answers to some clients come
+after nearly all that the same clients get from other brokers, by more than chance.
+
 Only requests count that brokers serve at once. A broker serves one request of a connection at a
 time; so nothing counts on connections with a fetch or a join, which may wait on purpose.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Container, Iterator, Sequence
+from math import sqrt
+from statistics import median
+from typing import Any, Final
 
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.traffic.ledgers import (
@@ -51,20 +57,39 @@ _LATE_BITS: Final = 28  # a latency with so many digits is 134 ms or more
 _NEAR_BITS: Final = 2  # so many digits fewer is a quarter
 _MOST_WAITING: Final = 100_000
 _MOST_BITS: Final = 64
+_MOST_SAMPLES: Final = 200
+_MOST_OTHERS: Final = 4
+_FEW: Final = 5
+_FEW_OTHERS: Final = 10
+_SLOW_NS: Final = 50 * NS_PER_MS
+_TIMES: Final = 5
+_DEVIATIONS: Final = 3.3
+"""So far above the mean is one rank sum in 2,000 by chance."""
 
 
 class AnswerLedger:
-    """The answers of a broker to a client, by how many binary digits their latency has."""
+    """The answers of a broker to a client, by how many binary digits their latency has.
 
-    __slots__ = ("by_bits",)
+    Attributes:
+        by_bits: how many have so many digits.
+        sample: some of the latencies, evenly from all of the time.
+    """
+
+    __slots__ = ("_stride", "by_bits", "sample")
 
     def __init__(self) -> None:
         self.by_bits = [0] * (_MOST_BITS + 1)
+        self.sample: list[int] = []
+        self._stride = 1
 
-    def add(self, latencies_ns: Iterable[int]) -> None:
+    def add(self, latencies_ns: Sequence[int]) -> None:
         """Add answers."""
         for bits, count in Counter(map(int.bit_length, latencies_ns)).items():
             self.by_bits[min(bits, _MOST_BITS)] += count
+        self.sample += latencies_ns[:: self._stride]
+        while len(self.sample) > _MOST_SAMPLES:
+            self.sample = self.sample[::2]
+            self._stride *= 2
 
     @property
     def answers(self) -> int:
@@ -156,3 +181,56 @@ class Answering:
                 }
                 cases.append(Case(bits, broker, evidence))
         yield from findings_of("KD4401", cases)
+        found = {case.subject for case in cases}
+        yield from findings_of("KD4403", list(self._few(throttled, found)))
+
+    def _few(self, throttled: frozenset[Asker], found: Container[str]) -> Iterator[Case]:
+        """Yield the brokers that are slow by rank, of which few answers may be enough."""
+        samples: dict[str, dict[Asker, list[int]]] = {}
+        for (broker, client), of in self.answers.items():
+            if of.sample and client not in throttled:
+                samples.setdefault(broker, {})[client] = of.sample
+        for broker, by_client in samples.items():
+            own = [each for sample in by_client.values() for each in sample]
+            others = {
+                other: [each for client in by_client for each in by_other.get(client, ())]
+                for other, by_other in samples.items()
+                if other != broker
+            }
+            rest = [each for sample in others.values() for each in sample]
+            if broker not in found and _is_slow(own, rest):
+                yield Case(median(own), broker, _slow_evidence(broker, own, others))
+
+
+def _is_slow(own: list[int], rest: list[int]) -> bool:
+    """Return whether latencies are longer than others by rank, by far, and not all alike."""
+    if len(own) < _FEW or len(rest) < _FEW_OTHERS:
+        return False
+    half = median(own)
+    is_far = half >= max(_SLOW_NS, _TIMES * median(rest))
+    return is_far and min(own) * _TIMES <= half and _deviations(own, rest) >= _DEVIATIONS
+
+
+def _deviations(own: list[int], rest: list[int]) -> float:
+    """Return by how many standard deviations the rank sum of some exceeds its mean.
+
+    Source: the normal approximation of the test of Mann and Whitney.
+    """
+    ordered = sorted(rest)
+    wins = sum((bisect_left(ordered, each) + bisect_right(ordered, each)) / 2 for each in own)
+    product = len(own) * len(rest)
+    return float((wins - product / 2) / sqrt(product * (len(own) + len(rest) + 1) / 12))
+
+
+def _slow_evidence(broker: str, own: list[int], others: dict[str, list[int]]) -> dict[str, Any]:
+    shown = [
+        f"{len(sample):,} of {other} after {median(sample) / NS_PER_MS:,.1f} ms"
+        for other, sample in sorted(others.items())
+        if sample
+    ]
+    return {
+        "broker": broker,
+        "answers": len(own),
+        "median_ms": round(median(own) / NS_PER_MS),
+        "beside": ", ".join(shown[:_MOST_OTHERS]),
+    }

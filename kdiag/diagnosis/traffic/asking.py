@@ -19,7 +19,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, UnansweredReason
 from kdiag.exchange.summary.counts import Again, AgainOn, kind_text
 from kdiag.exchange.waits import allowed_wait_ns
-from kdiag.findings.finding import Finding
+from kdiag.findings.finding import Finding, found
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY
 
@@ -107,6 +107,7 @@ class Asking:
         given_up: what each client gave up, by broker.
         old_versions: requests that Kafka 4 does not understand.
         offered: the newest version that a broker offers of an API, in a list of one.
+        nodes: the numbers of brokers that an answer gave the same address, by it.
     """
 
     def __init__(self) -> None:
@@ -115,6 +116,7 @@ class Asking:
         self.given_up: Ledgers[tuple[Asker, str], GivenUpLedger] = Ledgers(GivenUpLedger)
         self.old_versions: Ledgers[OldVersion, VersionLedger] = Ledgers(VersionLedger)
         self.offered: Ledgers[tuple[str, int], list[int]] = Ledgers(list)
+        self.nodes: Ledgers[str, set[int]] = Ledgers(set)
 
     @property
     def left_out(self) -> int:
@@ -125,6 +127,7 @@ class Asking:
             self.given_up,
             self.old_versions,
             self.offered,
+            self.nodes,
         )
         return sum(each.left_out for each in kept)
 
@@ -138,6 +141,23 @@ class Asking:
         ledger = None if exchange.request is None else self.metadata.of(client_of(exchange))
         if ledger is not None:
             ledger.add(exchange)
+
+    def learn_brokers(self, response: Any) -> None:
+        """Learn from a response to Metadata which brokers advertise the same address."""
+        by_address: dict[str, set[int]] = {}
+        for each in response.brokers or ():
+            by_address.setdefault(f"{each.host}:{each.port}", set()).add(each.node_id)
+        for address, nodes in by_address.items():
+            known = self.nodes.of(address) if len(nodes) > 1 else None
+            if known is not None:
+                known |= nodes
+
+    def shared_addresses(self) -> list[str]:
+        """Return the addresses that several brokers advertise, as text."""
+        return [
+            f"brokers {', '.join(map(str, sorted(nodes)))} advertise the same address, {address}"
+            for address, nodes in self.nodes.items()
+        ]
 
     def add_versions(self, broker: str, response: Any) -> None:
         """Add what a broker offers, by its response to ApiVersions."""
@@ -194,12 +214,20 @@ class Asking:
                 ledger.longest_ns, ledger.example = waited_ns, exchange.number
                 ledger.api = kind_text(exchange.api_key, exchange.version)
 
-    def findings(self) -> Iterator[Finding]:
-        """Yield what is wrong, but for versions."""
+    def findings(self, hindered: frozenset[Asker] = frozenset()) -> Iterator[Finding]:
+        """Yield what is wrong, but for versions.
+
+        Args:
+            hindered: clients that ask again because they are refused something, as another finding
+                says.
+        """
+        for address, nodes in self.nodes.items():
+            listed = ", ".join(map(str, sorted(nodes)))
+            yield found("KD1503", nodes=listed, address=address)
         storms = [
             Case(of.busiest, str(client), _metadata_evidence(client, of))
             for client, of in self.metadata.items()
-            if of.busy_seconds >= _LEAST_BUSY_SECONDS
+            if of.busy_seconds >= _LEAST_BUSY_SECONDS and client not in hindered
         ]
         yield from findings_of("KD4301", storms)
         quotas = [

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Final
 
 from kdiag.diagnosis.traffic.answering import Answering
 from kdiag.diagnosis.traffic.asking import Asking
 from kdiag.diagnosis.traffic.consuming import Consuming
 from kdiag.diagnosis.traffic.producing import Producing
+from kdiag.diagnosis.traffic.refusing import Refusing
+from kdiag.diagnosis.traffic.silence import Silence
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange, Status
@@ -14,30 +17,40 @@ from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
 
+OWN_CLIENT_ID: Final = "kdiag-"
+"""How the client ids of kdiag begin, with which it looks at clusters."""
+
 
 class Traffic:
     """Looks at the exchanges of a capture, and judges its clients and brokers.
 
     Attributes:
-        producing, consuming, asking, answering: what was counted so far; those who have counted
-            elsewhere, such as in SQL, put their ledgers there.
+        producing, consuming, asking, answering, refusing, silence: what was counted so far; those
+            who have counted elsewhere, such as in SQL, put their ledgers there.
     """
 
-    def __init__(self, names: TopicNames) -> None:
+    def __init__(self, names: TopicNames, *, with_own: bool = False) -> None:
         """Start before the first exchange.
 
         Args:
             names: topic names by topic id; they grow while captures are read.
+            with_own: whether requests of kdiag itself are judged, too.
         """
+        self._with_own = with_own
         self.producing = Producing(names)
         self.consuming = Consuming()
         self.asking = Asking()
         self.answering = Answering()
+        self.refusing = Refusing(names)
+        self.silence = Silence()
 
     @property
     def left_out(self) -> int:
         """Return how often there was no room for a client, a broker or a partition."""
-        parts = (self.producing, self.consuming, self.asking, self.answering)
+        parts = (
+            *(self.producing, self.consuming, self.asking),
+            *(self.answering, self.refusing, self.silence),
+        )
         return sum(each.left_out for each in parts)
 
     def add(self, dissection: Dissection) -> AgainOn | None:
@@ -47,6 +60,8 @@ class Traffic:
             Who adds those that are like it; None if there is nothing to add.
         """
         exchange = dissection.exchange
+        if not self._with_own and (exchange.client_id or "").startswith(OWN_CLIENT_ID):
+            return None
         if exchange.pairing is Status.UNANSWERED:
             self.asking.add_unanswered(dissection)
         self.asking.add_quota(dissection)
@@ -54,6 +69,8 @@ class Traffic:
             self._of_api(dissection),
             self.asking.add_version(exchange),
             self.answering.add(exchange),
+            self.refusing.add(dissection),
+            self.silence.add(exchange),
         )
         parts = [each for each in found if each is not None]
         return partial(_again_of, parts) if parts else None
@@ -72,6 +89,7 @@ class Traffic:
             case api_keys.METADATA:
                 if response is not None and is_answered:
                     self.producing.learn_partitions(response.message)
+                    self.asking.learn_brokers(response.message)
                 self.asking.add_metadata(exchange)
             case api_keys.API_VERSIONS:
                 if response is not None and is_answered:
@@ -80,9 +98,11 @@ class Traffic:
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong, one finding for each problem."""
+        yield from self.silence.findings()
+        yield from self.refusing.findings(self.asking.shared_addresses())
         yield from self.producing.findings()
         yield from self.consuming.findings()
-        yield from self.asking.findings()
+        yield from self.asking.findings(self.refusing.hindered)
         yield from self.answering.findings(self.asking.throttled)
         yield from self.asking.version_findings()
 

@@ -22,9 +22,13 @@ FOLDER = Path(os.environ.get("KDIAG_REFERENCE", "")) / "captures"
 TRUTHS = sorted(FOLDER.glob("*.json")) if "KDIAG_REFERENCE" in os.environ else []
 
 KNOWN = {
+    "acl_admin_java": {"KD4503"},
+    "acl_denied_java": {"KD4501", "KD4503"},
     "acks_0_1_all_java": {"KD4104"},
     "acks_mixed_kafkapython": {"KD4104"},
+    "admin_rare_apis_java": {"KD4503"},
     "big_message_2mb_java": {"KD4103", "KD4105"},
+    "errors_java": {"KD4501", "KD4503"},
     "lossy_link_queue_drops_confluent": {"KD4103"},
     "midstream_java_confluent": {"KD4101"},
     "oldjava_0_10_2_2_snappy": {"KD5101"},
@@ -32,12 +36,21 @@ KNOWN = {
     "oldjava_0_9_0_1_gzip": {"KD5101"},
     "pipelined_tiny_java": {"KD4101"},
     "quota_throttled_java": {"KD4302"},
+    "reb_static_java": {"KD4501"},
     "sarama_as_0_10_2": {"KD5101"},
+    "sasl_wrong_password_java": {"KD4501"},
 }
 """What was recorded on purpose, or is known of how it was: acks=0, one message of 2 MB, a megabyte
-of repeated text without compression, one record per request, versions before KIP-896, a quota."""
+of repeated text without compression, one record per request, versions before KIP-896, a quota,
+refused requests of clients and of administrators."""
 
-SHIPPED = {"acks": {"KD4104"}, "old_versions": {"KD5101"}}
+SHIPPED = {
+    "acks": {"KD4104"},
+    "admin": {"KD4503"},
+    "kafka_4_4": {"KD4503"},
+    "old_versions": {"KD5101"},
+    "sasl_plain": {"KD4501"},
+}
 
 
 def found_in(files: list[Path], keylog: bytes = b"") -> set[str]:

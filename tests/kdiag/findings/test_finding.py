@@ -69,7 +69,7 @@ def test_the_worst_of_several_counts() -> None:
         (coordinators.RULES, "KD3"),
         (latency.RULES, "KD7"),
         (tcp.RULES, "KD600"),
-        (traffic.RULES, "KD(4[1-4]|51)"),
+        (traffic.RULES, "KD(4[1-5]|51)"),
     ],
 )
 def test_the_first_digits_tell_what_a_finding_is_about(rules: dict[str, Rule], prefix: str) -> None:

@@ -40,6 +40,8 @@ _STARTS: Final = frozenset(
 )
 _USED: Final = "kdiag_cpu_s"
 _GATE: Final = "real"
+_SOAK: Final = "soak"
+_BENCH: Final = "bench"
 _RELEASE: Final = re.compile(r"\b\d+\.\d+\.\d+\b")
 
 
@@ -85,9 +87,11 @@ class Tiers:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Mark what has no marker as quick; leave out older releases of Kafka in the gate."""
+        """Mark what has no marker as quick; leave out what a tier leaves to another."""
         if self._wanted == _GATE:
             items[:] = of_newest_releases(items)
+        if self._wanted == _SOAK:
+            items[:] = [item for item in items if tier_of(item) != _BENCH]
         for item in items:
             if tier_of(item) == QUICK:
                 is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)

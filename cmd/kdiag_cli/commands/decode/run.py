@@ -27,7 +27,7 @@ from kdiag_cli.commands.decode.printers import (
     SingleExchange,
     absence_text,
 )
-from kdiag_cli.commands.decode.summary import gaps_text, print_summary
+from kdiag_cli.commands.decode.summary import gaps_text, print_head, print_tables
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.options.results import require_report_extra
 from kdiag_cli.output.findings import print_findings
@@ -86,7 +86,8 @@ def _say_end(result: CaptureResult) -> None:
         return
     say("interrupted; this was read so far:")
     output = Output(sys.stderr)
-    print_summary(output, result.summary, result.totals)
+    print_head(output, result.summary, result.totals)
+    print_tables(output, result.summary, result.totals)
     output.flush()
 
 
@@ -152,11 +153,12 @@ class _DecodeRun:
         return self._exit_code(result)
 
     def _exit_code(self, result: CaptureResult) -> ExitCode:
-        """Return the exit code: what was found counts if that was asked for, a cut input more."""
+        """Return the exit code: a finding that was asked for counts more than a cut input."""
         fail_on, code = self._options.fail_on, result.exit_code
-        if fail_on is None or code is not ExitCode.DONE:
+        if fail_on is None or code not in {ExitCode.DONE, ExitCode.PARTIAL}:
             return code
-        return exit_code_of((), result.findings, fail_on)
+        found = exit_code_of((), result.findings, fail_on)
+        return code if found is ExitCode.DONE else found
 
     def _write_extract(self, result: CaptureResult) -> None:
         """Write the packets of the chosen connections, if that was asked for."""
@@ -209,12 +211,10 @@ class _DecodeRun:
 
     def _print_summary(self, result: CaptureResult) -> None:
         if self._options.output == "text":
-            print_summary(
-                self._output, result.summary, result.totals, result.rebalances, result.groups
-            )
-            if result.findings:
-                self._output.line("")
-                print_findings(self._output, result.findings, more=self._more)
+            summary, totals = result.summary, result.totals
+            print_head(self._output, summary, totals)
+            self._print_verdict(result)
+            print_tables(self._output, summary, totals, result.rebalances, result.groups)
         else:
             document = result.summary.document(result.totals)
             document["rebalances"] = result.rebalances
@@ -224,6 +224,16 @@ class _DecodeRun:
                 for each in result.findings
             ]
             print_json(self._output, DocumentEncoder().encode(document))
+
+    def _print_verdict(self, result: CaptureResult) -> None:
+        """Print the findings, or which rules found nothing."""
+        self._output.line("")
+        if result.findings:
+            print_findings(self._output, result.findings, more=self._more)
+        else:
+            unjudged = "" if self._options.tcp else "; TCP was not judged (--tcp)"
+            judged = "no rule for connections, clients and brokers found a problem"
+            self._output.line(f"{judged}{unjudged}")
 
     def _more(self, finding: "Finding") -> str:
         """Return the command that shows more of a finding."""

@@ -8,6 +8,7 @@ from typing import Final
 from kdiag.clock import NS_PER_S
 from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.line.phrase import count, size
+from kdiag.exchange.model import Status
 from kdiag.exchange.summary.counts import Summary, Totals, kind_text
 from kdiag.exchange.summary.measures import LatencySummary, Measures
 from kdiag_cli.output.exchanges.text import protocol_text
@@ -49,7 +50,21 @@ _SLOWEST_COLUMNS: Final = (
 _NONE: Final[Mapping[str, int]] = {}
 
 
-def print_summary(
+def print_head(output: Output, summary: Summary, totals: Totals) -> None:
+    """Print how much a capture holds, from when to when, and how many requests failed."""
+    seconds = (totals.last_ns - totals.first_ns) / NS_PER_S
+    print_paragraph(
+        output,
+        f"{count(totals.packets, 'packet')}, {size(totals.bytes)}, {seconds:,.3f} s, "
+        f"{count(totals.connections, 'connection')}, {count(summary.exchanges, 'exchange')}",
+    )
+    if totals.first_ns:
+        print_paragraph(output, _when_and_how_fast(summary, totals))
+    if summary.exchanges:
+        print_paragraph(output, health(summary))
+
+
+def print_tables(
     output: Output,
     summary: Summary,
     totals: Totals,
@@ -65,14 +80,6 @@ def print_summary(
         rebalances: how many groups rebalanced for each cause.
         groups: how often each group rebalanced.
     """
-    seconds = (totals.last_ns - totals.first_ns) / NS_PER_S
-    print_paragraph(
-        output,
-        f"{count(totals.packets, 'packet')}, {size(totals.bytes)}, {seconds:,.3f} s, "
-        f"{count(totals.connections, 'connection')}, {count(summary.exchanges, 'exchange')}",
-    )
-    if totals.first_ns:
-        print_paragraph(output, _when_and_how_fast(summary, totals))
     _print_apis(output, summary)
     protocols = Counter({protocol_text(each): n for each, n in summary.protocols.items()})
     for title, counts in (
@@ -106,6 +113,19 @@ def print_summary(
     if totals.closing_line:
         output.line("")
         print_paragraph(output, totals.closing_line)
+
+
+def health(summary: Summary) -> str:
+    """Return how many requests failed: `243 requests: 35 answered with an error, 2 unanswered`."""
+    status = summary.status
+    unread = {
+        "unanswered": status[Status.UNANSWERED],
+        "incomplete in the capture": status[Status.PARTIAL],
+        "malformed": status[Status.MALFORMED],
+    }
+    parts = [f"{summary.errors.total():,} answered with an error"]
+    parts += [f"{number:,} {name}" for name, number in unread.items() if number]
+    return f"{count(summary.requests.total(), 'request')}: {', '.join(parts)}"
 
 
 def gaps_text(totals: Totals) -> str:

@@ -3,8 +3,10 @@
 SQL counts what `Traffic` counts of a capture exchange by exchange, and `Traffic` judges the counts:
 so each rule, and what it takes to break it, is written once.
 
-One thing is not in tables: the bytes of records, without which nobody knows what a codec would
-spare (KD4103). How many partitions a topic has is in the bodies of Metadata responses; in tables
+Two things are not in tables: the bytes of records, without which it is not known what a codec would
+spare (KD4103), and what each part of an answer came to, and when (KD4402 to KD4503).
+
+How many partitions a topic has is in the bodies of Metadata responses; in tables
 without bodies a hot partition (KD4106) is compared with those that were written to, so it is told
 later than from a capture.
 """
@@ -40,7 +42,7 @@ from kdiag.report.engine import Database
 from kdiag.report.overview.questions import Row, ask, left_out_of
 from kdiag.wire.catalog import APIS
 
-UNTOLD: Final = frozenset({"KD4103"})
+UNTOLD: Final = frozenset({"KD4103", "KD4402", "KD4403", "KD4501", "KD4502", "KD4503"})
 """The rules about clients and brokers that tables cannot tell."""
 
 _PACKAGE: Final = "kdiag.report.overview.traffic"

@@ -33,8 +33,17 @@ def late_brokers(
     for exchange in exchanges:
         answering.add(exchange)
     findings = list(answering.findings(throttled))
-    assert {each.id for each in findings} <= {"KD4401"}
-    return [(each.evidence["broker"], each.evidence["late_ms"]) for each in findings]
+    assert {each.id for each in findings} <= {"KD4401", "KD4403"}
+    late = [each.evidence for each in findings if each.id == "KD4401"]
+    return [(each["broker"], each["late_ms"]) for each in late]
+
+
+def slow_brokers(*exchanges: Exchange) -> list[str]:
+    """Return what is said of brokers that are slow by rank."""
+    answering = Answering()
+    for exchange in exchanges:
+        answering.add(exchange)
+    return [each.title for each in answering.findings(NOBODY) if each.id == "KD4403"]
 
 
 SLOW = (3, *[300] * 30)
@@ -94,3 +103,25 @@ def test_what_waits_for_something_else_does_not_count() -> None:
 
     assert late_brokers(fetch, *exchanges) == []
     assert late_brokers(*exchanges, throttled=frozenset({Asker("10.0.0.1", "app")})) == []
+
+
+def test_few_answers_are_enough_where_the_same_client_gets_quicker_ones() -> None:
+    """The ranks decide; a broker is compared with those that the same clients ask."""
+    few = answers("b:3", "10.0.0.1", *[2, 450, 440, 460, 470, 455, 448])
+    others = answers("b:1", "10.0.0.1", *[1, 2] * 10, number=2)
+    (title,) = slow_brokers(*few, *others)
+    assert title == (
+        "broker b:3 is slow: 7 answers, half of them after more than 450 ms, beside 20 of b:1"
+        " after 1.5 ms"
+    )
+
+
+def test_what_may_be_chance_or_distance_is_not_slow() -> None:
+    """Too few, all alike as over a long way, another client's answers, or others as slow."""
+    others = answers("b:1", "10.0.0.1", *[1, 2] * 10, number=2)
+    assert slow_brokers(*answers("b:3", "10.0.0.1", 450, 440), *others) == []
+    assert slow_brokers(*answers("b:3", "10.0.0.1", *[450] * 9), *others) == []
+    few = answers("b:3", "10.0.0.1", *[2, 450, 440, 460, 470, 455, 448])
+    assert slow_brokers(*few, *answers("b:1", "10.0.0.9", *[1] * 20, number=2)) == []
+    assert slow_brokers(*few, *answers("b:1", "10.0.0.1", *[300] * 20, number=2)) == []
+    assert slow_brokers(*few) == []

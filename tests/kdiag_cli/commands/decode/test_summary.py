@@ -6,7 +6,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Protocol
 from kdiag.exchange.summary.counts import Summary, Totals
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kdiag_cli.commands.decode.summary import print_summary
+from kdiag_cli.commands.decode.summary import print_head, print_tables
 from programs.kdiag_program import Printed, kdiag
 from recordings.exchange_maker import make_connection, make_exchange
 
@@ -31,7 +31,8 @@ def summary_of(count: int = 1, **changes: object) -> Summary:
 def printed(summary: Summary, totals: Totals, width: int | None = None) -> list[str]:
     """Return the lines of a summary."""
     output = Printed(width)
-    print_summary(output, summary, totals)
+    print_head(output, summary, totals)
+    print_tables(output, summary, totals)
     return output.lines
 
 
@@ -93,6 +94,7 @@ def test_a_summary_counts_by_api_status_error_and_client() -> None:
     assert (
         lines[1:]
         == [
+            "1,234 requests: 1,234 answered with an error",
             "",
             "API           REQUESTS  RESPONSES  BYTES      P50      P99      MAX",
             "Heartbeat v3     1,234      1,234  43 kB  2.50 ms  2.50 ms  2.50 ms",
@@ -177,7 +179,7 @@ def test_a_summary_counts_rebalances_by_their_causes() -> None:
     """In words; without any there is no table."""
     output = Printed()
     causes = {"member_joined": 3, "poll_timeout": 1}
-    print_summary(output, summary_of(2), Totals(), causes, {"billing": 4})
+    print_tables(output, summary_of(2), Totals(), causes, {"billing": 4})
     start = output.lines.index("GROUP    COUNT")
 
     assert output.lines[start : start + 6] == [

@@ -1,0 +1,433 @@
+"""What brokers refuse: which client cannot do what, since when, how often, and whether it ended.
+
+    ledger   Produce   NOT_ENOUGH_REPLICAS   strict[0]    35, from .751 on, no success since
+    ledger   Produce   all requests                      243
+
+Every error code counts. Three kinds are told apart:
+
+* most codes that Kafka's own clients do not retry say that a client cannot work: one is enough;
+* those that clients retry come with every election and every rebalance: they count when they last;
+* answers that belong to the protocol, such as MEMBER_ID_REQUIRED, are no refusals.
+
+A success ends a refusal where it is about the same topic and partition.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kdiag.clock import NS_PER_S
+from kdiag.diagnosis.error_codes.catalog import ADVICE
+from kdiag.diagnosis.traffic.changes import Changes, Instances
+from kdiag.diagnosis.traffic.ledgers import Asker, Case, Ledgers, client_of, counted, findings_of
+from kdiag.exchange.context.topic_names import TopicNames
+from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.documents.document import Clockface
+from kdiag.exchange.model import Exchange, Status
+from kdiag.exchange.outcomes import Outcome, outcomes_of
+from kdiag.exchange.summary.counts import Again, AgainOn
+from kdiag.findings.finding import Finding
+from kdiag.wire import api_keys
+from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.error_code import ERROR_BY_CODE, error_name
+
+LASTING_NS: Final = 5 * NS_PER_S
+"""Elections and moves of coordinators are over by then, mostly."""
+
+LEAST_LASTING: Final = 3
+_MOST_OUTCOMES: Final = 200
+_MOST_TOPICS: Final = 1_000
+_MOST_TIMES: Final = 2_000
+_BUCKET_NS: Final = NS_PER_S // 4
+_MOST_NAMES: Final = 3
+_OF_DAY_MS: Final = slice(11, 23)
+
+_NO_REFUSALS: Final = frozenset(
+    {
+        "MEMBER_ID_REQUIRED",
+        "REBALANCE_IN_PROGRESS",
+        "FETCH_SESSION_ID_NOT_FOUND",
+        "INVALID_FETCH_SESSION_EPOCH",
+        "UNSUPPORTED_VERSION",
+        "DUPLICATE_SEQUENCE_NUMBER",
+    }
+)
+"""Answers that tell a client how to go on; versions are judged elsewhere."""
+
+_AT_ONCE: Final = frozenset(
+    {
+        "NOT_ENOUGH_REPLICAS",
+        "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+        "KAFKA_STORAGE_ERROR",
+        "CORRUPT_MESSAGE",
+    }
+)
+"""Codes that clients retry, and of which one is enough: the cluster cannot do its work."""
+
+_OF_BROKERS: Final = frozenset({"KAFKA_STORAGE_ERROR"})
+"""Codes that are about the broker, whatever topic was asked for."""
+
+_OF_INSTANCES: Final = frozenset({"FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"})
+_LEADERLESS: Final = "LEADER_NOT_AVAILABLE"
+
+_WHEN_LASTING: Final = frozenset(
+    {"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "STALE_MEMBER_EPOCH", "FENCED_MEMBER_EPOCH"}
+)
+"""Codes that end a membership, as every rebalance may: the client joins again."""
+
+_VERBS: Final = {
+    api_keys.PRODUCE: "write to",
+    api_keys.FETCH: "read",
+    api_keys.LIST_OFFSETS: "look up offsets of",
+    api_keys.METADATA: "find",
+    api_keys.OFFSET_COMMIT: "commit offsets of",
+    api_keys.OFFSET_FETCH: "read committed offsets of",
+    api_keys.FIND_COORDINATOR: "find the coordinator of",
+    api_keys.JOIN_GROUP: "join",
+    api_keys.SYNC_GROUP: "join",
+    api_keys.HEARTBEAT: "stay in",
+    api_keys.CONSUMER_GROUP_HEARTBEAT: "stay in",
+    api_keys.SASL_AUTHENTICATE: "log in to",
+    api_keys.SASL_HANDSHAKE: "log in to",
+    api_keys.INIT_PRODUCER_ID: "get a producer id from",
+    api_keys.ADD_PARTITIONS_TO_TXN: "write in a transaction to",
+    api_keys.END_TXN: "end a transaction of",
+}
+"""What a client cannot do when an API is refused, before the name of what it is about."""
+
+
+class Refusal(NamedTuple):
+    """What is refused to whom.
+
+    Attributes:
+        client: whose requests.
+        api_key: of the requests.
+        error_code: of the answers.
+        about: the topic, group or transactional id; the broker's address where there is none.
+        kind: what `about` is: `topic`, `group`, `transaction` or `broker`.
+        partition: of the topic; None where the answer is about no partition.
+    """
+
+    client: Asker
+    api_key: int
+    error_code: int
+    about: str
+    kind: str
+    partition: int | None
+
+
+class RefusalLedger(msgspec.Struct):
+    """How often something was refused.
+
+    Attributes:
+        first_ns, last_ns: when the first and the last were sent; 0 without any.
+        success_ns: when the last that succeeded after the first refusal was sent; 0 without any.
+        broker: that refused the first.
+        example: the number of the first exchange.
+        times_ns: when requests were refused, the first of them.
+        successes: the quarters of seconds in which later ones succeeded, the first of them.
+    """
+
+    first_ns: int = 0
+    last_ns: int = 0
+    success_ns: int = 0
+    broker: str = ""
+    example: int = 0
+    times_ns: list[int] = []
+    successes: set[int] = set()
+
+    def add(self, exchanges: Sequence[Exchange]) -> None:
+        """Add refused requests."""
+        times_ns = [each.time_ns for each in exchanges]
+        if not self.first_ns or min(times_ns) < self.first_ns:
+            self.first_ns, first = min(zip(times_ns, exchanges, strict=True), key=_by_time)
+            self.broker, self.example = first.connection.broker, first.number
+        self.last_ns = max(self.last_ns, *times_ns)
+        self.times_ns += times_ns[: _MOST_TIMES - len(self.times_ns)]
+
+    def succeed(self, exchanges: Sequence[Exchange]) -> None:
+        """Note requests that succeeded, of which those after the first refusal count."""
+        for each in exchanges:
+            if each.time_ns > self.first_ns:
+                self.success_ns = max(self.success_ns, each.time_ns)
+                if len(self.successes) < _MOST_TIMES:
+                    self.successes.add(each.time_ns // _BUCKET_NS)
+
+    @property
+    def lasted_ns(self) -> int:
+        """The longest time in which it was refused again and again, and never succeeded."""
+        longest_ns, began_ns, before_ns = 0, 0, 0
+        successes = sorted(self.successes)
+        for time_ns in sorted(self.times_ns):
+            at = bisect_left(successes, before_ns // _BUCKET_NS)
+            if not began_ns or (at < len(successes) and successes[at] <= time_ns // _BUCKET_NS):
+                began_ns = time_ns
+            longest_ns = max(longest_ns, time_ns - began_ns)
+            before_ns = time_ns
+        return longest_ns
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a later request succeeded."""
+        return self.success_ns > self.last_ns
+
+
+def _by_time(pair: tuple[int, Exchange]) -> int:
+    return pair[0]
+
+
+class Refusing:
+    """Looks at the error codes of answers.
+
+    Attributes:
+        asked: how many requests of an API each client sent that were answered.
+        refused: what was refused, by partition.
+        requests: how many requests were refused; the partition of these keys is None.
+        last_ns: the time of the latest exchange.
+    """
+
+    def __init__(self, names: TopicNames) -> None:
+        self.asked: Counter[tuple[Asker, int]] = Counter()
+        self.refused: Ledgers[Refusal, RefusalLedger] = Ledgers(RefusalLedger)
+        self.requests: Counter[Refusal] = Counter()
+        self.changes = Changes()
+        self.instances = Instances()
+        self.last_ns = 0
+        self._names = names
+        self._topics: dict[str, None] = {}
+        self._by_place: dict[tuple[Asker, int, str, int | None], list[RefusalLedger]] = {}
+
+    @property
+    def left_out(self) -> int:
+        """Return how often there was no room for a refusal."""
+        return self.refused.left_out
+
+    def add(self, dissection: Dissection) -> AgainOn | None:
+        """Add an exchange; return who adds those like it."""
+        exchange, response = dissection.exchange, dissection.response
+        self.last_ns = max(self.last_ns, exchange.time_ns)
+        if exchange.api_key is None or exchange.request is None or response is None:
+            return None
+        if response.status is not Status.OK:
+            return None
+        self.changes.add(dissection)
+        self.instances.add(dissection)
+        outcomes = outcomes_of(response, _MOST_OUTCOMES)
+        about = _about(dissection)
+        return counted(partial(self._again_on, exchange.api_key, outcomes, about), exchange)
+
+    def _again_on(
+        self,
+        api_key: int,
+        outcomes: Sequence[Outcome],
+        about: tuple[str, str] | None,
+        exchange: Exchange,
+    ) -> Again:
+        client, broker = client_of(exchange), exchange.connection.broker
+        failed: dict[Refusal, RefusalLedger] = {}
+        places = set()
+        for code, topic, index in outcomes:
+            subject = (topic, "topic") if topic else about or (broker, "broker")
+            if not code or error_name(code) in _NO_REFUSALS:
+                places.add((client, api_key, subject[0], index))
+                if topic and not code and len(self._topics) < _MOST_TOPICS:
+                    self._topics[topic] = None
+                continue
+            is_of_broker = error_name(code) in _OF_BROKERS
+            whose = (broker, "broker") if is_of_broker else subject
+            refusal = Refusal(client, api_key, code, *whose, None if is_of_broker else index)
+            ledger = self.refused.of(refusal)
+            if ledger is not None and refusal not in failed:
+                failed[refusal] = ledger
+                place = (client, api_key, subject[0], index)
+                known = self._by_place.setdefault(place, [])
+                if ledger not in known:
+                    known.append(ledger)
+        return partial(self._count, (client, api_key), failed, places)
+
+    def _count(
+        self,
+        asked: tuple[Asker, int],
+        failed: Mapping[Refusal, RefusalLedger],
+        places: Iterable[tuple[Asker, int, str, int | None]],
+        exchanges: Sequence[Exchange],
+    ) -> None:
+        self.asked[asked] += len(exchanges)
+        for ledger in failed.values():
+            ledger.add(exchanges)
+        for whole in {refusal._replace(partition=None) for refusal in failed}:
+            self.requests[whole] += len(exchanges)
+        if self._by_place:
+            for place in places:
+                for ledger in self._by_place.get(place, ()):
+                    ledger.succeed(exchanges)
+
+    @property
+    def hindered(self) -> frozenset[Asker]:
+        """Return the clients that were refused something that lasted or matters."""
+        return frozenset(key.client for found in self._groups() for key, _ in found)
+
+    def _groups(self) -> list[list[tuple[Refusal, RefusalLedger]]]:
+        """Return what was refused by error and what it is about, as far as it matters."""
+        groups: dict[tuple[int, str, str], list[tuple[Refusal, RefusalLedger]]] = {}
+        for key, of in self.refused.items():
+            about = self._names.name(key.about) or key.about
+            groups.setdefault((key.error_code, key.kind, about), []).append((key, of))
+        return [
+            found
+            for (code, _, _), found in groups.items()
+            if _counts(code, [of for _, of in found])
+        ]
+
+    def findings(self, causes: Sequence[str] = ()) -> Iterator[Finding]:
+        """Yield what is refused, one finding for each error and what it is about.
+
+        Args:
+            causes: what else is wrong that may be behind it, such as addresses of brokers.
+        """
+        by_rule: dict[str, list[Case]] = {}
+        for found in self._groups():
+            evidence = self._evidence(found, causes)
+            is_over = all(of.is_over for _, of in found)
+            is_work = any(key.api_key in _VERBS for key, _ in found)
+            rule = ("KD4502" if is_over else "KD4501") if is_work else "KD4503"
+            subject = f"{evidence['error']} for {evidence['about']}"
+            by_rule.setdefault(rule, []).append(Case(evidence["count"], subject, evidence))
+        for rule, cases in sorted(by_rule.items()):
+            for case in sorted(cases, key=lambda each: -each.badness)[:_MOST_FINDINGS]:
+                yield from findings_of(rule, [case])
+
+    def _evidence(
+        self, found: Sequence[tuple[Refusal, RefusalLedger]], causes: Sequence[str]
+    ) -> dict[str, Any]:
+        """Return the evidence of what is refused with one error about one thing."""
+        first = found[0][0]
+        by_client: Counter[str] = Counter()
+        by_api: Counter[int] = Counter()
+        for key in dict.fromkeys(key._replace(partition=None) for key, _ in found):
+            by_client[key.client.client_id or key.client.host] += self.requests[key]
+            by_api[key.api_key] += self.requests[key]
+        first_ns = min(of.first_ns for _, of in found)
+        last_ns = max(of.last_ns for _, of in found)
+        error = error_name(first.error_code)
+        partitions = sorted({key.partition for key, _ in found if key.partition is not None})
+        asked = sum(self.asked[asked] for asked in {(key.client, key.api_key) for key, _ in found})
+        example = min(found, key=lambda each: each[1].first_ns)[1]
+        clock = Clockface()
+        return {
+            "who": _listed([name for name, _ in by_client.most_common()]),
+            "what": _VERBS.get(by_api.most_common(1)[0][0], "use"),
+            "about": _subject(first.kind, self._names.name(first.about) or first.about, partitions),
+            "count": by_client.total(),
+            "asked": asked,
+            "apis": _listed([_api(api_key) for api_key, _ in by_api.most_common()]),
+            "error": error,
+            "when": self._when(found, first_ns, last_ns),
+            "because": self._because(first, error, first_ns, by_client, causes),
+            "first_time": clock.text(first_ns),
+            "last_time": clock.text(last_ns),
+            "clients": dict(by_client.most_common()),
+            "broker": example.broker,
+            "exchange": example.example,
+            "advice": ADVICE[error].fix if error in ADVICE else "See the broker's log.",
+        }
+
+    def _when(
+        self, found: Sequence[tuple[Refusal, RefusalLedger]], first_ns: int, last_ns: int
+    ) -> str:
+        clock = Clockface()
+        first, last = (clock.text(each)[_OF_DAY_MS] for each in (first_ns, last_ns))
+        span = f"at {first}" if first == last else f"from {first} to {last}"
+        if all(of.is_over for _, of in found):
+            return f"{span}; later ones succeeded"
+        since = "" if any(of.success_ns for _, of in found) else ", none succeeded since"
+        is_open = first_ns != last_ns and self.last_ns - last_ns < LASTING_NS
+        return f"{span}{since}{', not over at the end of the capture' if is_open else ''}"
+
+    def _because(
+        self,
+        refusal: Refusal,
+        error: str,
+        first_ns: int,
+        by_client: Counter[str],
+        causes: Sequence[str],
+    ) -> str:
+        """Return what the capture shows beside it: counts of clients, changes, similar names."""
+        parts = []
+        if len(by_client) > 1:
+            counts = by_client.most_common(_MOST_NAMES)
+            parts.append(", ".join(f"{name} {count:,}" for name, count in counts))
+        about = self._names.name(refusal.about) or refusal.about
+        change = self.changes.before(first_ns, about)
+        if change:
+            parts.append(change)
+        if error == "UNKNOWN_TOPIC_OR_PARTITION":
+            similar = get_close_matches(about, self._topics, n=1)
+            parts += [f"a topic with a similar name: {name}" for name in similar]
+        if error in {"NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"}:
+            parts += causes
+        if error in _OF_INSTANCES:
+            parts += self.instances.shared(refusal.about)
+        if error in _OF_BROKERS and (count := self._leaderless_since(first_ns)):
+            parts.append(f"then {count:,} requests answered with {_LEADERLESS}")
+        return f" ({'; '.join(parts)})" if parts else ""
+
+    def _leaderless_since(self, time_ns: int) -> int:
+        """Return how many requests found a partition without a leader after a time."""
+        later = {
+            key._replace(partition=None)
+            for key, of in self.refused.items()
+            if error_name(key.error_code) == _LEADERLESS and of.first_ns >= time_ns
+        }
+        return sum(self.requests[key] for key in later)
+
+
+_MOST_FINDINGS: Final = 5
+"""Of one rule: more errors than that are in the table of errors."""
+
+
+def _about(dissection: Dissection) -> tuple[str, str] | None:
+    """Return the group or the transaction that a request is about, if it is one."""
+    for kind, named in (
+        ("group", dissection.groups),
+        ("transaction", dissection.transactional_ids),
+    ):
+        if len(named) == 1:
+            return next(iter(named)), kind
+    return None
+
+
+def _counts(error_code: int, refused: Sequence[RefusalLedger]) -> bool:
+    """Return whether refusals matter: by their code, or because they last."""
+    error = ERROR_BY_CODE.get(error_code)
+    if error is None or error.name in _AT_ONCE:
+        return True
+    if not error.is_retriable and error.name not in _WHEN_LASTING:
+        return True
+    count = sum(len(of.times_ns) for of in refused)
+    return count >= LEAST_LASTING and max(of.lasted_ns for of in refused) >= LASTING_NS
+
+
+def _subject(kind: str, about: str, partitions: Sequence[int]) -> str:
+    if kind == "topic" and partitions:
+        shown = ",".join(map(str, partitions[:_MOST_NAMES]))
+        return f"{about}[{shown}{',…' if len(partitions) > _MOST_NAMES else ''}]"
+    return f"{kind} {about}"
+
+
+def _api(api_key: int) -> str:
+    api = API_BY_KEY.get(api_key)
+    return f"API {api_key}" if api is None else api.name
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as text: `a`, `a and b`, `a, b and 3 more`."""
+    if len(names) > _MOST_NAMES:
+        return f"{', '.join(names[: _MOST_NAMES - 1])} and {len(names) - _MOST_NAMES + 1} more"
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last

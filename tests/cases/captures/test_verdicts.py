@@ -1,0 +1,133 @@
+"""Captures of real trouble: the first finding names the cause, and nothing untrue is said."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from programs.kdiag_program import kdiag
+
+FOLDER = Path(os.environ.get("KDIAG_REFERENCE", "")) / "cases" / "captures"
+
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif("KDIAG_REFERENCE" not in os.environ, reason="KDIAG_REFERENCE is not set"),
+]
+
+
+class Verdict(NamedTuple):
+    """What must be said of a capture first, and what must not be said of it at all.
+
+    Attributes:
+        capture: the name of its file.
+        first: texts in the first finding.
+        never: texts in no finding.
+        fails: whether it is an error.
+    """
+
+    capture: str
+    first: tuple[str, ...]
+    never: tuple[str, ...] = ()
+    fails: bool = True
+
+
+VERDICTS = (
+    Verdict(
+        "min_isr_small",
+        (
+            (
+                "ledger cannot write to strict[0]: 35 of 243 Produce requests refused with "
+                "NOT_ENOUGH_REPLICAS from 22:51:23.751"
+            ),
+            "none succeeded since, not over at the end of the capture",
+            "after adminclient-1 set min.insync.replicas=2",
+        ),
+        ("clicks-web",),
+    ),
+    Verdict(
+        "nl_small",
+        (
+            "shop and shop-reader cannot write to orders[1]",
+            "NOT_LEADER_OR_FOLLOWER from 22:45:55.846",
+            "shop 103, shop-reader 10",
+            "brokers 1, 2 advertise the same address, 127.0.0.1:23501",
+        ),
+        ("use one client", "COORDINATOR_NOT_AVAILABLE", "MEMBER_ID_REQUIRED"),
+    ),
+    Verdict(
+        "unknown_topic",
+        (
+            (
+                "web and billing cannot find topic ordres: 216 of 219 Metadata requests refused "
+                "with UNKNOWN_TOPIC_OR_PARTITION from 22:44:27.343"
+            ),
+            "web 191, billing 25; a topic with a similar name: orders",
+        ),
+        ("use one client", "reader"),
+    ),
+    Verdict(
+        "broker_frozen_small",
+        (
+            "broker 127.0.0.1:23002 answered no client from 22:52:50.",
+            "to 22:53:03.",
+            "while risk, desk-1, desk-2, desk-3 asked",
+        ),
+        ("23001", "23003 a"),
+    ),
+    Verdict(
+        "broker_slow_few",
+        ("broker 127.0.0.1:23003 is slow: 21 answers, half of them after more than 448 ms",),
+        fails=False,
+    ),
+    Verdict(
+        "disk_full_small",
+        (
+            (
+                "loader and web cannot write to broker 127.0.0.1:23601: 4 of 65 Produce requests "
+                "refused with KAFKA_STORAGE_ERROR from 23:04:33.766 to 23:04:34.056"
+            ),
+            "then 22 requests answered with LEADER_NOT_AVAILABLE",
+        ),
+        ("linger.ms",),
+    ),
+    Verdict(
+        "acl_denied_small",
+        (
+            (
+                "hr-export and hr-view cannot find topic secret: 26 of 28 Metadata requests "
+                "refused with TOPIC_AUTHORIZATION_FAILED from 23:03:37.079 to 23:03:48.162"
+            ),
+            "hr-export 25, hr-view 1",
+        ),
+        ("web",),
+    ),
+    Verdict(
+        "static_fenced_franz_rdk_small",
+        (
+            (
+                "first cannot stay in group fleet-2: 1 of 6 Heartbeat requests refused with "
+                "FENCED_INSTANCE_ID at 22:51:56.272"
+            ),
+            "group.instance.id host-1 is used by first and second",
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize("verdict", VERDICTS, ids=[each.capture for each in VERDICTS])
+def test_the_first_finding_names_the_cause(verdict: Verdict) -> None:
+    """It stands before the tables, and `--fail-on` makes an exit code of it."""
+    capture = FOLDER / f"{verdict.capture}.pcap"
+    done = kdiag("decode", capture, "--summary", "--fail-on", "error")
+    lines = done.out.splitlines()
+    titles = [line for line in lines if line.startswith(("error ", "warning ", "info "))]
+
+    assert done.code == verdict.fails
+    assert lines.index(titles[0]) < next(
+        place for place, line in enumerate(lines) if line.startswith("API ")
+    )
+    for text in verdict.first:
+        assert text in titles[0]
+    for text in verdict.never:
+        assert text not in "\n".join(titles)
