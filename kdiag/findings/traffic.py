@@ -10,7 +10,7 @@ _INFO: Final = Severity.INFO
 
 RULES: Final = {
     "KD4101": Rule(
-        _WARNING,
+        _INFO,
         "{client} sends records one by one: {records} in {requests} Produce requests, {per_s} a "
         "second",
         "Each request costs the broker, and the network, as much as one with hundreds of records. "
@@ -20,7 +20,7 @@ RULES: Final = {
         "batch.num.messages); do not wait for each send, and do not flush after each record.",
     ),
     "KD4102": Rule(
-        _WARNING,
+        _INFO,
         "{client} writes tiny batches: {bytes_per_batch} bytes on average, {per_s} Produce "
         "requests a second",
         "Batches that small are mostly headers, and compress badly. They are made when a producer "
@@ -29,7 +29,7 @@ RULES: Final = {
         "records without keys.",
     ),
     "KD4103": Rule(
-        _WARNING,
+        _INFO,
         "{client} writes {megabytes} MB uncompressed to topic {topic}, of which {saved_pct} % "
         "could be spared",
         "A part of what was sent was compressed to see how small it gets, with a fast setting. "

@@ -17,6 +17,12 @@ BEFORE_NS: Final = 60 * NS_PER_S
 
 _MOST: Final = 1_000
 _MOST_SETTINGS: Final = 3
+_OF_MEMBERS: Final = frozenset(
+    {
+        *(api_keys.JOIN_GROUP, api_keys.SYNC_GROUP, api_keys.HEARTBEAT),
+        *(api_keys.OFFSET_COMMIT, api_keys.CONSUMER_GROUP_HEARTBEAT),
+    }
+)
 
 
 class Change(NamedTuple):
@@ -69,6 +75,8 @@ class Instances:
 
     def add(self, dissection: Dissection) -> None:
         """Add an exchange that was read: the member that asks may name its instance."""
+        if dissection.exchange.api_key not in _OF_MEMBERS:
+            return
         request, connection = dissection.request, dissection.exchange.connection
         message = None if request is None else request.message
         group = getattr(message, "group_id", None)

@@ -14,7 +14,7 @@ A success ends a refusal where it is about the same topic and partition.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -22,14 +22,13 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.error_codes.catalog import ADVICE
 from kdiag.diagnosis.traffic.changes import Changes, Instances
-from kdiag.diagnosis.traffic.ledgers import Asker, Case, Ledgers, client_of, counted, findings_of
+from kdiag.diagnosis.traffic.ledgers import Asker, Case, Ledgers, client_of, findings_of
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.model import Exchange, Status
-from kdiag.exchange.outcomes import Outcome, outcomes_of
+from kdiag.exchange.outcomes import outcomes_of
 from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
@@ -43,6 +42,7 @@ LEAST_LASTING: Final = 3
 _MOST_OUTCOMES: Final = 200
 _MOST_TOPICS: Final = 1_000
 _MOST_TIMES: Final = 2_000
+_MOST_LOOKS: Final = 200_000
 _BUCKET_NS: Final = NS_PER_S // 4
 _MOST_NAMES: Final = 3
 _OF_DAY_MS: Final = slice(11, 23)
@@ -101,6 +101,10 @@ _VERBS: Final = {
 """What a client cannot do when an API is refused, before the name of what it is about."""
 
 
+_Place = tuple[Asker, int, str, int | None]
+"""Whose requests of which API, about what, and which partition."""
+
+
 class Refusal(NamedTuple):
     """What is refused to whom.
 
@@ -141,22 +145,22 @@ class RefusalLedger(msgspec.Struct):
     times_ns: list[int] = []
     successes: set[int] = set()
 
-    def add(self, exchanges: Sequence[Exchange]) -> None:
-        """Add refused requests."""
-        times_ns = [each.time_ns for each in exchanges]
-        if not self.first_ns or min(times_ns) < self.first_ns:
-            self.first_ns, first = min(zip(times_ns, exchanges, strict=True), key=_by_time)
-            self.broker, self.example = first.connection.broker, first.number
-        self.last_ns = max(self.last_ns, *times_ns)
-        self.times_ns += times_ns[: _MOST_TIMES - len(self.times_ns)]
+    def add(self, exchange: Exchange) -> None:
+        """Add a refused request."""
+        time_ns = exchange.time_ns
+        if not self.first_ns or time_ns < self.first_ns:
+            self.first_ns = time_ns
+            self.broker, self.example = exchange.connection.broker, exchange.number
+        self.last_ns = max(self.last_ns, time_ns)
+        if len(self.times_ns) < _MOST_TIMES:
+            self.times_ns.append(time_ns)
 
-    def succeed(self, exchanges: Sequence[Exchange]) -> None:
-        """Note requests that succeeded, of which those after the first refusal count."""
-        for each in exchanges:
-            if each.time_ns > self.first_ns:
-                self.success_ns = max(self.success_ns, each.time_ns)
-                if len(self.successes) < _MOST_TIMES:
-                    self.successes.add(each.time_ns // _BUCKET_NS)
+    def succeed(self, time_ns: int) -> None:
+        """Note a request that succeeded, if it came after the first refusal."""
+        if time_ns > self.first_ns:
+            self.success_ns = max(self.success_ns, time_ns)
+            if len(self.successes) < _MOST_TIMES:
+                self.successes.add(time_ns // _BUCKET_NS)
 
     @property
     def lasted_ns(self) -> int:
@@ -177,10 +181,6 @@ class RefusalLedger(msgspec.Struct):
         return self.success_ns > self.last_ns
 
 
-def _by_time(pair: tuple[int, Exchange]) -> int:
-    return pair[0]
-
-
 class Refusing:
     """Looks at the error codes of answers.
 
@@ -199,73 +199,86 @@ class Refusing:
         self.instances = Instances()
         self.last_ns = 0
         self._names = names
-        self._topics: dict[str, None] = {}
-        self._by_place: dict[tuple[Asker, int, str, int | None], list[RefusalLedger]] = {}
+        self._topics: set[str] = set()
+        self._hindered: set[tuple[Asker, int]] = set()
+        self._by_place: dict[_Place, list[RefusalLedger]] = {}
+        self._looks_left = _MOST_LOOKS
+        self._not_looked_at = 0
 
     @property
     def left_out(self) -> int:
-        """Return how often there was no room for a refusal."""
-        return self.refused.left_out
+        """Return how often there was no room for a refusal, or no time to look at an answer."""
+        return self.refused.left_out + self._not_looked_at
 
     def add(self, dissection: Dissection) -> AgainOn | None:
         """Add an exchange; return who adds those like it."""
-        exchange, response = dissection.exchange, dissection.response
+        exchange = dissection.exchange
         self.last_ns = max(self.last_ns, exchange.time_ns)
-        if exchange.api_key is None or exchange.request is None or response is None:
-            return None
-        if response.status is not Status.OK:
+        if exchange.api_key is None or exchange.request is None or dissection.response is None:
             return None
         self.changes.add(dissection)
         self.instances.add(dissection)
-        outcomes = outcomes_of(response, _MOST_OUTCOMES)
-        about = _about(dissection)
-        return counted(partial(self._again_on, exchange.api_key, outcomes, about), exchange)
+        if exchange.api_key == api_keys.METADATA and not dissection.error_code:
+            self._learn_topics(dissection.topics)
+        asked = client_of(exchange), exchange.api_key
+        self.asked[asked] += 1
+        if dissection.error_code or asked in self._hindered:
+            self._look(asked, dissection)
+        return partial(self._again_on, bool(dissection.error_code))
 
-    def _again_on(
-        self,
-        api_key: int,
-        outcomes: Sequence[Outcome],
-        about: tuple[str, str] | None,
-        exchange: Exchange,
-    ) -> Again:
-        client, broker = client_of(exchange), exchange.connection.broker
-        failed: dict[Refusal, RefusalLedger] = {}
-        places = set()
-        for code, topic, index in outcomes:
-            subject = (topic, "topic") if topic else about or (broker, "broker")
-            if not code or error_name(code) in _NO_REFUSALS:
-                places.add((client, api_key, subject[0], index))
-                if topic and not code and len(self._topics) < _MOST_TOPICS:
-                    self._topics[topic] = None
-                continue
-            is_of_broker = error_name(code) in _OF_BROKERS
-            whose = (broker, "broker") if is_of_broker else subject
-            refusal = Refusal(client, api_key, code, *whose, None if is_of_broker else index)
-            ledger = self.refused.of(refusal)
-            if ledger is not None and refusal not in failed:
-                failed[refusal] = ledger
-                place = (client, api_key, subject[0], index)
-                known = self._by_place.setdefault(place, [])
-                if ledger not in known:
-                    known.append(ledger)
-        return partial(self._count, (client, api_key), failed, places)
+    def _again_on(self, has_error: bool, exchange: Exchange) -> Again:  # noqa: FBT001 - for partial
+        assert exchange.api_key is not None
+        asked = client_of(exchange), exchange.api_key
 
-    def _count(
-        self,
-        asked: tuple[Asker, int],
-        failed: Mapping[Refusal, RefusalLedger],
-        places: Iterable[tuple[Asker, int, str, int | None]],
-        exchanges: Sequence[Exchange],
-    ) -> None:
-        self.asked[asked] += len(exchanges)
-        for ledger in failed.values():
-            ledger.add(exchanges)
-        for whole in {refusal._replace(partition=None) for refusal in failed}:
-            self.requests[whole] += len(exchanges)
-        if self._by_place:
-            for place in places:
+        def again(exchanges: Sequence[Exchange]) -> None:
+            self.asked[asked] += len(exchanges)
+            if has_error or asked in self._hindered:  # alike ones may be about other partitions
+                for each in exchanges:
+                    self._look(asked, Dissection(each))
+
+        return again
+
+    def _learn_topics(self, topics: Iterable[str]) -> None:
+        if len(self._topics) < _MOST_TOPICS:
+            self._topics |= topics
+
+    def _look(self, asked: tuple[Asker, int], dissection: Dissection) -> None:
+        """Count what each part of an answer came to."""
+        exchange, response = dissection.exchange, dissection.response
+        if response is None or response.status is not Status.OK:
+            return
+        if self._looks_left <= 0:
+            self._not_looked_at += 1
+            return
+        self._looks_left -= 1
+        about = _about(dissection) or (exchange.connection.broker, "broker")
+        failed = set()
+        for code, topic, index in outcomes_of(response, _MOST_OUTCOMES):
+            subject = (topic, "topic") if topic else about
+            place = (*asked, subject[0], index)
+            if not code:
                 for ledger in self._by_place.get(place, ()):
-                    ledger.succeed(exchanges)
+                    ledger.succeed(exchange.time_ns)
+            elif error_name(code) not in _NO_REFUSALS:
+                failed.add(self._refuse(exchange, code, subject, place))
+        self.requests.update(failed)
+
+    def _refuse(
+        self, exchange: Exchange, code: int, subject: tuple[str, str], place: _Place
+    ) -> Refusal:
+        """Count a part of an answer that refuses; return what is refused as a whole."""
+        *asked, _, index = place
+        if error_name(code) in _OF_BROKERS:
+            subject, index = (exchange.connection.broker, "broker"), None
+        refusal = Refusal(asked[0], asked[1], code, *subject, index)
+        ledger = self.refused.of(refusal)
+        if ledger is not None:
+            ledger.add(exchange)
+            self._hindered.add((asked[0], asked[1]))
+            known = self._by_place.setdefault(place, [])
+            if not any(each is ledger for each in known):
+                known.append(ledger)
+        return refusal._replace(partition=None)
 
     @property
     def hindered(self) -> frozenset[Asker]:
@@ -306,6 +319,8 @@ class Refusing:
         self, found: Sequence[tuple[Refusal, RefusalLedger]], causes: Sequence[str]
     ) -> dict[str, Any]:
         """Return the evidence of what is refused with one error about one thing."""
+        from kdiag.diagnosis.error_codes.catalog import ADVICE  # noqa: PLC0415 - 20 ms
+
         first = found[0][0]
         by_client: Counter[str] = Counter()
         by_api: Counter[int] = Counter()
@@ -367,7 +382,7 @@ class Refusing:
         if change:
             parts.append(change)
         if error == "UNKNOWN_TOPIC_OR_PARTITION":
-            similar = get_close_matches(about, self._topics, n=1)
+            similar = get_close_matches(about, sorted(self._topics), n=1)
             parts += [f"a topic with a similar name: {name}" for name in similar]
         if error in {"NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"}:
             parts += causes
