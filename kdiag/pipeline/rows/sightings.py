@@ -7,7 +7,7 @@ crossed. Each exchange is read once, with those of its chunk. What it told of gr
                               groups-all                 what concerns all, such as partitions
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, get_args
 from zlib import crc32
 
@@ -22,9 +22,9 @@ from kdiag.diagnosis.rebalance.capture.exchange_events import (
     SoftwareSeen,
     tells,
 )
+from kdiag.errors import ReportError
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import suppress_faults
-from kdiag.pipeline.output.state_graph import decode_state, encode_state
 from kdiag.report.arrow import Emit
 
 OF_GROUPS: Final = "groups-"
@@ -34,9 +34,12 @@ OF_ALL: Final = f"{OF_GROUPS}all"
 """The rows that concern all groups."""
 
 SIGHTINGS: Final = pa.schema([("kind", pa.string()), ("sighting", pa.binary())])
-"""The columns: the name of the fact's class, empty where only `state_graph` keeps its text."""
+"""The columns: the name of the fact's class, behind `_RECODED` where a text is no UTF-8."""
 
-_DECODERS: Final = {
+_RECODED: Final = "recoded "
+"""Clients may send any bytes for text. Each of these stands for the character of its number."""
+
+_DECODERS: Final[dict[str, msgspec.msgpack.Decoder[Any]]] = {
     fact.__name__: msgspec.msgpack.Decoder(tuple[int, int, int, int, fact])  # type: ignore[valid-type]
     for fact in get_args(Fact)
 }
@@ -84,10 +87,29 @@ def sighting_rows(sightings: Iterable[GroupSighting]) -> pa.RecordBatch:
 
 
 def _row(sighting: GroupSighting) -> tuple[str, bytes]:
+    kind = type(sighting.fact).__name__
     try:
-        return type(sighting.fact).__name__, _ENCODE(sighting)
+        return kind, _ENCODE(sighting)
     except UnicodeEncodeError:  # a client has sent what is no UTF-8
-        return "", encode_state(sighting)
+        return f"{_RECODED}{kind}", _ENCODE(_with_texts(sighting, _recoded))
+
+
+def _recoded(text: str) -> str:
+    return text.encode(errors="surrogatepass").decode("latin-1")
+
+
+def _original(text: str) -> str:
+    return text.encode("latin-1").decode(errors="surrogatepass")
+
+
+def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a value with all of its texts changed: those in tuples and sets, too."""
+    if type(value) is str:  # not those of an enum
+        return change(value)
+    if isinstance(value, tuple | frozenset):
+        items = (_with_texts(each, change) for each in value)
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
 
 
 def read_sightings(rows: Iterable[pa.RecordBatch]) -> Iterator[GroupSighting]:
@@ -99,8 +121,19 @@ def read_sightings(rows: Iterable[pa.RecordBatch]) -> Iterator[GroupSighting]:
     for batch in rows:
         kinds, texts = (column.to_pylist() for column in batch.columns)
         for kind, text in zip(kinds, texts, strict=True):
-            decoder: Any = _DECODERS.get(kind)
-            if decoder is None:
-                yield decode_state(text, OF_ALL)
-            else:
-                yield GroupSighting(*decoder.decode(text))
+            try:
+                sighting = _read(kind or "", text)
+            except (TypeError, ValueError, msgspec.DecodeError) as error:
+                raise ReportError(OF_ALL, f"is damaged: {error}") from error
+            yield sighting
+
+
+def _read(kind: str, text: bytes) -> GroupSighting:
+    name = kind.removeprefix(_RECODED)
+    if name not in _DECODERS:
+        raise ValueError(f"{kind!r} is no kind of sighting")
+    sighting = GroupSighting(*_DECODERS[name].decode(text))
+    if name == kind:
+        return sighting
+    original: GroupSighting = _with_texts(sighting, _original)
+    return original
