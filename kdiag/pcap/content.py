@@ -8,12 +8,11 @@ the rest:
     other    nothing: the bytes are counted
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from kdiag.exchange.model import Connection, Gap
 from kdiag.exchange.model import Protocol as Carried
-from kdiag.pcap.kafka.conversation import Announcements, Conversation
+from kdiag.pcap.kafka.conversation import Announcements, Conversation, SkipListener
 from kdiag.pcap.kafka.detection import detect, is_bare_token
 from kdiag.pcap.kafka.frame_stream import FrameLimits, Skip
 from kdiag.pcap.kafka.matching import ExchangeCollector, Matcher, ReasonOf
@@ -24,9 +23,6 @@ from kdiag.pcap.tcp.segments import Segments
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pcap.tls.problem import tls_problem, told_alerts
 from kdiag.pcap.tls.stream import TlsStream
-
-if TYPE_CHECKING:
-    from kdiag.pcap.tcp.tracker import TcpTracker  # 24 ms to load; few need it
 
 _MIDSTREAM: Final = "the capture starts in the middle of the connection"
 _KAFKA_PORTS: Final = range(9092, 9099)
@@ -51,6 +47,14 @@ class ReadingRules(NamedTuple):
     keeps_places: bool = False
 
 
+class EndpointNames(Protocol):
+    """Knows the ends of connections by their numbers; see `kdiag.pcap.packets.address`."""
+
+    def endpoint_text(self, endpoint: int) -> str:
+        """Return an endpoint as `ip:port`."""
+        ...
+
+
 class Surroundings(NamedTuple):
     """The settings and sinks that all connections of a run share.
 
@@ -60,8 +64,8 @@ class Surroundings(NamedTuple):
         gaps: where gaps go.
         ended: where connections go after their last exchange.
         ports: those that carry Kafka whatever the bytes look like.
-        endpoint_text: turns an endpoint into `ip:port`.
-        make_tracker: makes a tracker of TCP facts; None if nobody wants them.
+        addresses: turns an endpoint into `ip:port`.
+        follows_tcp: whether connections get a tracker of TCP facts.
         keeps_leads: whether connections keep their first packet with bytes.
         extents: learn which packets are of which connection; None if nobody wants that.
     """
@@ -71,8 +75,8 @@ class Surroundings(NamedTuple):
     gaps: list[Gap]
     ended: list[Connection]
     ports: frozenset[int]
-    endpoint_text: Callable[[int], str]
-    make_tracker: "Callable[[], TcpTracker] | None" = None
+    addresses: EndpointNames
+    follows_tcp: bool = False
     keeps_leads: bool = False
     extents: Extents | None = None
 
@@ -101,9 +105,9 @@ class Content:
         "_conversation",
         "_has_kafka_port",
         "_has_syn",
-        "_on_skip",
         "_opening",
         "_rules",
+        "_skips",
         "_tls",
         "consumers",
         "forced_client",
@@ -115,7 +119,7 @@ class Content:
         self,
         rules: ReadingRules,
         connection: Connection,
-        on_skip: Callable[[str, Skip], None],
+        skips: SkipListener,
         *,
         has_syn: bool,
     ) -> None:
@@ -124,7 +128,7 @@ class Content:
         Args:
             rules: how to read.
             connection: gets the protocol and the counts.
-            on_skip: called with (direction, skip) for bytes of which no frame can be made.
+            skips: learns of bytes of which no frame can be made.
             has_syn: whether the first packet is a SYN, so that the first bytes are here.
         """
         self.forced_client: int | None = None
@@ -134,7 +138,7 @@ class Content:
         self._has_syn = has_syn
         self._rules = rules
         self._connection = connection
-        self._on_skip = on_skip
+        self._skips: SkipListener | None = skips
         self._opening: Opening | None = Opening(rules.limits, has_syn=has_syn)
         self._tls: TlsStream | None = None
         self._conversation: Conversation | None = None
@@ -273,9 +277,9 @@ class Content:
                 connection.tls_problem, connection.tls_fault = problem
 
     def let_go(self) -> None:
-        """Let go of all that is kept and of who is told, so that the memory is free at once."""
+        """Let go of all that is kept and of the listener, so that the memory is free at once."""
         self._opening = self._conversation = self._tls = None
-        self._on_skip = _tell_nobody
+        self._skips = None
         self.consumers = (Nobody(), Nobody())
 
     def _verdict(self, opening: Opening, *, is_over: bool) -> Verdict | None:
@@ -303,7 +307,8 @@ class Content:
             is_sasl=is_bare_token(first_bytes),
             is_from_start=self._has_syn,
         )
-        conversation = Conversation(matcher, rules.frames, rules.limits, self._on_skip)
+        assert self._skips is not None
+        conversation = Conversation(matcher, rules.frames, rules.limits, self._skips)
         self._conversation = conversation
         streams = conversation.requests, conversation.responses
         if rules.keeps_places and self._tls is None:
@@ -340,10 +345,6 @@ class Content:
             self.consumers = consumers
         else:
             self._tls.targets = [*consumers]
-
-
-def _tell_nobody(_direction: str, _skip: Skip) -> None:
-    """Ignore bytes of which no frame can be made, of a connection that has ended."""
 
 
 def _feed(consumer: ByteConsumer, side: OpeningSide, known: int) -> None:

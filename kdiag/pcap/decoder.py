@@ -11,11 +11,11 @@ depend on the packets only, not on how they are divided into batches.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
 
 from kdiag.exchange.model import Connection, Exchange, Gap
-from kdiag.pcap.content import ReadingRules, Surroundings
+from kdiag.pcap.content import EndpointNames, ReadingRules, Surroundings
 from kdiag.pcap.encapsulation import NO_PORTS
 from kdiag.pcap.ending import IDLE
 from kdiag.pcap.flow import Flow
@@ -54,7 +54,7 @@ class CaptureDecoder:
 
     def __init__(
         self,
-        endpoint_text: Callable[[int], str],
+        addresses: EndpointNames,
         *,
         ports: Collection[int] = (),
         keylog: KeyLog | None = None,
@@ -64,7 +64,7 @@ class CaptureDecoder:
         """Start before the first packet.
 
         Args:
-            endpoint_text: turns an endpoint into `ip:port` (`AddressBook.endpoint_text`).
+            addresses: turns an endpoint into `ip:port`, such as an `AddressBook`.
             ports: those that carry Kafka whatever the bytes look like.
             keylog: the secrets of TLS connections; more may be added to it at any time.
             limits: the bounds of the memory.
@@ -81,7 +81,7 @@ class CaptureDecoder:
             [],
             [],
             frozenset(ports),
-            endpoint_text,
+            addresses,
         )
         self.turns = Turns(self._collector.unmatched_responses)
         self._budget = MemoryBudget(limits.max_memory_bytes)
@@ -109,9 +109,7 @@ class CaptureDecoder:
 
     def follow_tcp(self) -> None:
         """Fill in `Connection.tcp` of the connections that begin from now on."""
-        from kdiag.pcap.tcp.tracker import TcpTracker  # noqa: PLC0415 - 24 ms to load; few need it
-
-        self._around = self._around._replace(make_tracker=TcpTracker)
+        self._around = self._around._replace(follows_tcp=True)
 
     def note_extents(self) -> Extents:
         """Note, from now on, where in the capture connections and the bytes of frames are."""
@@ -259,7 +257,7 @@ class CaptureDecoder:
     def _add_rows(self, rows: FlowRows, batch: SortedBatch) -> None:
         """Add a connection's packets: where possible as contiguous runs, else one by one."""
         first = rows.first
-        if rows.last - first < _LEAST_RUN_ROWS and self._around.make_tracker is None:
+        if rows.last - first < _LEAST_RUN_ROWS and not self._around.follows_tcp:
             for row in batch.rows(first, rows.last):
                 self._add_row((rows.low, rows.high), row, batch)
             return
@@ -511,8 +509,8 @@ class CaptureDecoder:
         """
         self._number_connections()
         starts, ends = self._frames
-        for end, frame in ends:
-            end(frame)
+        for handler, frame in ends:
+            handler.end(frame)
         ends.clear()
         starts.sort(key=_ORDER)
         count = len(starts)
@@ -522,8 +520,8 @@ class CaptureDecoder:
         del starts[:count]
         collector, around = self._collector, self._around
         if self.recording is None:
-            for _, begin, frame in due:
-                begin(frame)
+            for _, turn, frame in due:
+                turn.begin(frame)
         else:
             self.turns.take(due, collector.exchanges, around.ended, self.recording)
         self.counts.exchanges = collector.last_number
@@ -589,9 +587,7 @@ def decode_reader(
     """
     keylog = KeyLog() if keylog is None else keylog
     keylog.look_ahead = reader.find_secrets
-    decoder = CaptureDecoder(
-        reader.addresses.endpoint_text, ports=ports, keylog=keylog, limits=limits
-    )
+    decoder = CaptureDecoder(reader.addresses, ports=ports, keylog=keylog, limits=limits)
     decoder.link_sightings()
     for batch in reader.read_segments():
         keylog.add_secrets(reader.secrets)

@@ -5,7 +5,7 @@ until they do the end with the higher port is taken for it.
 """
 
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kdiag.exchange.model import Connection, Gap, Sighting, TlsFault
 from kdiag.pcap.content import Content, Surroundings, Unresolved
@@ -32,6 +32,9 @@ from kdiag.pcap.tcp.sorted_batch import (
 from kdiag.pcap.tcp.strays import Stray, Strays, most_bytes, window_bytes
 from kdiag.pcap.tls.problem import BROKER_SPEAKS_TLS
 from kdiag.wire.frame import Frame
+
+if TYPE_CHECKING:
+    from kdiag.pcap.tcp.tracker import TcpTracker
 
 LINGER_NS: Final = 1_000_000_000
 """How long after its end packets still belong to a connection."""
@@ -88,7 +91,7 @@ class Flow:
         self.first_packet = row.packet
         self.closed_ns: int | None = None
         self.endpoints = endpoints
-        self.tcp = None if around.make_tracker is None else around.make_tracker()
+        self.tcp = _new_tracker() if around.follows_tcp else None
         self.connection = Connection(
             number=0,
             connection_id="",
@@ -109,11 +112,9 @@ class Flow:
         self._links: list[Link] = []
         self._early_gaps: list[tuple[int, Gap]] = []
         self._ending = Ending()
-        self._content = Content(
-            around.rules, self.connection, self._note_skip, has_syn=bool(row.flags & SYN)
-        )
+        self._content = Content(around.rules, self.connection, self, has_syn=bool(row.flags & SYN))
         self._reassemblies = tuple(
-            Reassembly(consumer, self._note_gap, around.max_waiting_bytes)
+            Reassembly(consumer, self, around.max_waiting_bytes)
             for consumer in self._content.consumers
         )
         if not row.flags & SYN:  # it tells which end is the client, and comes to that at once
@@ -435,7 +436,7 @@ class Flow:
         self._ending.describe(self.connection, self._client_side(), moment.time_ns)
         if self._around.extents is not None:
             self._around.extents.add(self._extent())
-        self._around.rules.frames.starts.append((moment.packet, self._end, _NO_FRAME))
+        self._around.rules.frames.starts.append((moment.packet, self, _NO_FRAME))
 
     def _extent(self) -> Extent:
         """Return where in the capture the connection and its bytes are."""
@@ -455,8 +456,8 @@ class Flow:
             self._links,
         )
 
-    def _end(self, _: Frame) -> None:
-        """Hand over the connection, after its last exchange."""
+    def begin(self, _: Frame) -> None:
+        """Hand over the connection: its turn has come, after its last exchange."""
         asks, answers = self._reassemblies
         client = self._client_side()
         if client:
@@ -493,8 +494,8 @@ class Flow:
         client = self._client_side()
         delay_ns = link.delay_ns[1 - client]
         return Sighting(
-            client=self._around.endpoint_text(link.again[client]),
-            broker=self._around.endpoint_text(link.again[1 - client]),
+            client=self._around.addresses.endpoint_text(link.again[client]),
+            broker=self._around.addresses.endpoint_text(link.again[1 - client]),
             request_hop_ns=link.delay_ns[client],
             response_hop_ns=None if delay_ns is None else -delay_ns,
         )
@@ -535,8 +536,9 @@ class Flow:
         """Put the names of the ends into the connection, and see whether the user named a port."""
         client = self._client_side()
         connection = self.connection
-        connection.client = self._around.endpoint_text(self.endpoints[client])
-        connection.broker = self._around.endpoint_text(self.endpoints[1 - client])
+        text_of = self._around.addresses.endpoint_text
+        connection.client = text_of(self.endpoints[client])
+        connection.broker = text_of(self.endpoints[1 - client])
         ends = f"{connection.client}-{connection.broker}"
         connection.connection_id = f"tcp-{ends}-{connection.first_ns}"
         self._content.learn_port(self.endpoints[1 - client] & _PORT_MASK)
@@ -550,7 +552,7 @@ class Flow:
     def _direction_name(self, side: int) -> str:
         return "request" if side == self._client_side() else "response"
 
-    def _note_gap(self, reassembly: Reassembly, size: int, moment: Moment, reason: str) -> None:
+    def note_gap(self, reassembly: Reassembly, size: int, moment: Moment, reason: str) -> None:
         """Report bytes that the capture lacks."""
         side = int(reassembly is self._reassemblies[1])
         skip = Skip(reassembly.offset, size, moment.time_ns, reason)
@@ -561,7 +563,7 @@ class Flow:
         else:
             self._early_gaps.append((side, gap))
 
-    def _note_skip(self, direction: str, skip: Skip) -> None:
+    def note_skip(self, direction: str, skip: Skip) -> None:
         """Report bytes that no frame could be made of."""
         client = self._client_side()
         if skip.why == TLS_INSTEAD:  # those bytes are known to hold no frame
@@ -586,3 +588,9 @@ class Flow:
             size=skip.size,
             reason=skip.why,
         )
+
+
+def _new_tracker() -> "TcpTracker":
+    from kdiag.pcap.tcp.tracker import TcpTracker  # noqa: PLC0415 - 24 ms to load; few need it
+
+    return TcpTracker()

@@ -173,7 +173,7 @@ class PartDecoder:
         keylog = self._keylog = KeyLog()
         self.learn_secrets(rules)
         self._decoder = CaptureDecoder(
-            self._segments.addresses.endpoint_text,
+            self._segments.addresses,
             ports=rules.ports,
             keylog=keylog,
             limits=rules.limits or Limits(),

@@ -91,7 +91,7 @@ def record(make_path: Callable[..., DelayedPath], situation: Situation) -> dict[
 def look(capture: Path) -> tuple[TcpFacts, RequestCycles]:
     """Return what a capture tells of its only connection."""
     reader = CaptureReader([capture])
-    decoder = CaptureDecoder(reader.addresses.endpoint_text)
+    decoder = CaptureDecoder(reader.addresses)
     decoder.follow_tcp()
     items = [item for batch in reader.read_segments() for item in decoder.feed(batch)]
     items += decoder.finish()

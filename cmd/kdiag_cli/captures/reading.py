@@ -166,7 +166,7 @@ class CaptureReading:
         self._traffic = open_traffic(inputs)
         look_ahead_for_secrets(self._keylog, self._traffic)
         self._decoder = CaptureDecoder(
-            self._traffic.addresses.endpoint_text,
+            self._traffic.addresses,
             ports=inputs.ports,
             keylog=self._keylog,
             limits=decoder_limits(inputs),

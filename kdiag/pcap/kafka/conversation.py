@@ -5,14 +5,16 @@ from a client id that was seen before and follows the last correlation id; a res
 id of a request that waits for it.
 """
 
-from collections.abc import Callable
-from functools import partial
 from operator import itemgetter
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from kdiag.pcap.kafka.frame_cutter import HEAD_BYTES, End, FrameSink, Start
-from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics, ResponseHeuristics
+from kdiag.pcap.kafka.frame_heuristics import (
+    FrameHeuristics,
+    RequestHeuristics,
+    ResponseHeuristics,
+)
 from kdiag.pcap.kafka.frame_stream import FrameLimits, FrameStream, Skip
 from kdiag.pcap.kafka.matching import DEFAULT_MAX_OUTSTANDING, MAX_EARLY_RESPONSES, Matcher
 from kdiag.pcap.kafka.request_head import asks_nothing, is_request
@@ -105,6 +107,57 @@ class RequestsSeen:
             self.awaited[correlation_id] = set(asked)
 
 
+class SkipListener(Protocol):
+    """Learns of bytes of which no frame can be made."""
+
+    def note_skip(self, direction: str, skip: Skip) -> None:
+        """Note bytes of a direction: `request` or `response`."""
+        ...
+
+
+class ConversationSide:
+    """One direction of a conversation: where its frames go, and what is done at a loss.
+
+    Attributes:
+        is_request: whether it is the client's.
+    """
+
+    __slots__ = ("_conversation", "_skips", "is_request")
+
+    def __init__(
+        self, conversation: "Conversation", skips: SkipListener, *, is_request: bool
+    ) -> None:
+        self.is_request = is_request
+        self._conversation = conversation
+        self._skips = skips
+
+    def begin(self, frame: Frame) -> None:
+        """Match a frame: its turn has come."""
+        matcher = self._conversation.matcher
+        if self.is_request:
+            matcher.begin_request(frame)
+        else:
+            matcher.begin_response(frame)
+
+    def end(self, frame: Frame) -> None:
+        """Match the rest of a frame that was still coming."""
+        matcher = self._conversation.matcher
+        if self.is_request:
+            matcher.end_request(frame)
+        else:
+            matcher.end_response(frame)
+
+    def heuristics(self) -> FrameHeuristics:
+        """Return how to recognise the next frame after those seen."""
+        if self.is_request:
+            return self._conversation.request_heuristics()
+        return self._conversation.response_heuristics()
+
+    def skip(self, skip: Skip) -> None:
+        """Pass on bytes of which no frame can be made."""
+        self._skips.note_skip("request" if self.is_request else "response", skip)
+
+
 class Conversation:
     """Cuts and matches the frames of one connection.
 
@@ -116,9 +169,9 @@ class Conversation:
 
     __slots__ = (
         "_announcements",
-        "_begin_request",
         "_max_frame_bytes",
         "_seen",
+        "_sides",
         "matcher",
         "requests",
         "responses",
@@ -129,7 +182,7 @@ class Conversation:
         matcher: Matcher,
         announcements: Announcements,
         limits: FrameLimits,
-        on_skip: Callable[[str, Skip], None],
+        skips: SkipListener,
     ) -> None:
         """Start with the first byte of both directions.
 
@@ -137,25 +190,18 @@ class Conversation:
             matcher: makes exchanges of the frames.
             announcements: where the frames are announced until it is their turn.
             limits: their bounds.
-            on_skip: called with (direction, skip) for bytes of which no frame can be made.
+            skips: learns of bytes of which no frame can be made.
         """
         self.matcher = matcher
         self._announcements = announcements
         self._max_frame_bytes = limits.max_frame_bytes
         self._seen: RequestsSeen | None = None
         starts, ends = announcements
-        self._begin_request = matcher.begin_request
-        self.requests = FrameStream(
-            FrameSink(starts, ends, self._begin_request, matcher.end_request),
-            limits,
-            self._request_heuristics,
-            partial(on_skip, "request"),
+        self._sides = tuple(
+            ConversationSide(self, skips, is_request=is_request) for is_request in (True, False)
         )
-        self.responses = FrameStream(
-            FrameSink(starts, ends, matcher.begin_response, matcher.end_response),
-            limits,
-            self._response_heuristics,
-            partial(on_skip, "response"),
+        self.requests, self.responses = (
+            FrameStream(FrameSink(starts, ends, side), limits, side) for side in self._sides
         )
 
     @property
@@ -173,7 +219,7 @@ class Conversation:
         self.requests.flush()
         self.responses.flush()
 
-    def _request_heuristics(self) -> RequestHeuristics:
+    def request_heuristics(self) -> RequestHeuristics:
         """Return how to recognise the next request after those seen."""
         head = self._requests_seen().last_head
         client_id = raw_client_id(head)
@@ -181,7 +227,7 @@ class Conversation:
         correlation_id = REQUEST_START.unpack_from(head)[2] if head else None
         return RequestHeuristics(self._max_frame_bytes, client_ids, correlation_id)
 
-    def _response_heuristics(self) -> ResponseHeuristics:
+    def response_heuristics(self) -> ResponseHeuristics:
         """Return how to recognise the next response, given the outstanding requests."""
         seen = self._requests_seen()
         is_one_sided = not seen.last_head and not seen.awaited
@@ -193,17 +239,18 @@ class Conversation:
             self._seen = RequestsSeen(self.matcher)
             starts = self._announcements.starts
             self._note(sorted(starts, key=itemgetter(0)))
-            self.requests.on_frames = self.responses.on_frames = self._note_from
+            self.requests.listener = self.responses.listener = self
         return self._seen
 
-    def _note_from(self, first: int) -> None:
+    def note_frames(self, first: int) -> None:
         """Note the frames announced since there were `first`."""
         self._note(self._announcements.starts[first:])
 
     def _note(self, starts: list[Start]) -> None:
         assert self._seen is not None
-        for _, begin, frame in starts:
-            if begin == self._begin_request:
+        requests, responses = self._sides
+        for _, handler, frame in starts:
+            if handler is requests:
                 self._seen.add_request(frame)
-            elif begin == self.matcher.begin_response:
+            elif handler is responses:
                 self._seen.add_response(frame)

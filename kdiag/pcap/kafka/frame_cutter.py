@@ -23,10 +23,9 @@ is where it becomes known. So the order depends on the packets alone, not on how
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
 from io import SEEK_END, BytesIO
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.wire.frame import LENGTH_BYTES, Frame
@@ -61,28 +60,43 @@ def place(first_packet: int, known_packet: int) -> int:
     return first_packet
 
 
+class Turn(Protocol):
+    """What is done when the turn of a frame, or of a connection's end, has come."""
+
+    def begin(self, frame: Frame, /) -> None:
+        """Handle a frame, of which the rest may still be coming."""
+        ...
+
+
+class FrameHandler(Turn, Protocol):
+    """Handles the frames of one direction."""
+
+    def end(self, frame: Frame) -> None:
+        """Handle the rest of a frame that was still coming."""
+        ...
+
+
 class FrameSink(NamedTuple):
     """Where the frames of one direction go.
 
     Attributes:
-        starts: receives (order, begin, frame) for each frame once its head is known; one that is
+        starts: receives (order, handler, frame) for each frame once its head is known; one that is
             still coming has the `last_packet` 0, and its head for `data`. `order` is the packet
             that gives it its place among all frames of the capture.
-        ends: receives (end, frame) for each frame that was announced while it was coming.
-        begin, end: called with the frame when its turn has come.
+        ends: receives (handler, frame) for each frame that was announced while it was coming.
+        handler: handles the frames when their turn has come.
     """
 
     starts: "list[Start]"
     ends: "list[End]"
-    begin: Callable[[Frame], None]
-    end: Callable[[Frame], None]
+    handler: FrameHandler
 
 
-Start = tuple[int, Callable[[Frame], None], Frame]
-End = tuple[Callable[[Frame], None], Frame]
+Start = tuple[int, Turn, Frame]
+End = tuple[FrameHandler, Frame]
 
 
-class _Open:
+class OpenFrame:
     """A frame whose last byte has not come."""
 
     __slots__ = (
@@ -178,7 +192,7 @@ class FrameCutter:
         self._was_short = False
         self._sink = sink
         self._max_frame_bytes = max_frame_bytes
-        self._open: _Open | None = None
+        self._open: OpenFrame | None = None
         self._segments = _NO_SEGMENTS
         self._last = 0
         self._known = 0
@@ -233,7 +247,7 @@ class FrameCutter:
     def _cut(self, position: int) -> None:
         """Cut frames from `position`, the place of a length, to the end of the run."""
         view, begin, end, edge, packet, time_ns, _ = self._segments
-        starts, announce = self._sink.starts, self._sink.begin
+        starts, handler = self._sink.starts, self._sink.handler
         first_start = len(starts)
         limit, unpack = self._max_frame_bytes, _LENGTH.unpack_from
         stop = edge[self._last]
@@ -258,10 +272,12 @@ class FrameCutter:
                     number, ns = packet[row], time_ns[row]
                     frame = Frame(view[at : at + size].tobytes(), size, ns, ns, number, number)
                     here.append(frame)
-                    starts.append((number, announce, frame))
+                    starts.append((number, handler, frame))
                     position += size + LENGTH_BYTES
                     continue
-            self._open = opened = _Open(Frame(b"", -1, time_ns[row], 0, packet[row], segments=0))
+            self._open = opened = OpenFrame(
+                Frame(b"", -1, time_ns[row], 0, packet[row], segments=0)
+            )
             here.append(opened.frame)
             position = self._fill(opened, position)
             if self.loss is not None:
@@ -273,8 +289,8 @@ class FrameCutter:
         _share(here, is_shared=shared)
         if self._known:
             starts[first_start:] = [
-                (place(order, self._known), begin, frame)
-                for order, begin, frame in starts[first_start:]
+                (place(order, self._known), handler, frame)
+                for order, _, frame in starts[first_start:]
             ]
 
     def _note_places(self, first_start: int, place_in_stream: int) -> None:
@@ -285,7 +301,7 @@ class FrameCutter:
         if self._open is not None:
             self._open.frame.stream_offset = place_in_stream
 
-    def _fill(self, opened: _Open, position: int) -> int:
+    def _fill(self, opened: OpenFrame, position: int) -> int:
         """Give the bytes from `position` on to the open frame; return where it or they end."""
         if opened.frame.size < 0:
             position = self._fill_length(opened, position)
@@ -299,7 +315,7 @@ class FrameCutter:
             self._end(opened)
         return stop
 
-    def _fill_length(self, opened: _Open, position: int) -> int:
+    def _fill_length(self, opened: OpenFrame, position: int) -> int:
         """Read the length as far as it is here; return the position after it."""
         view, begin, end, edge, *_ = self._segments
         while len(opened.prefix) < LENGTH_BYTES and position < edge[self._last]:
@@ -329,7 +345,7 @@ class FrameCutter:
             return TLS_INSTEAD
         return f"a frame states {size} bytes; 0 to {self._max_frame_bytes} are allowed"
 
-    def _fill_body(self, opened: _Open, position: int, stop: int) -> None:
+    def _fill_body(self, opened: OpenFrame, position: int, stop: int) -> None:
         """Add the bytes from `position` to `stop` to the open frame."""
         view, begin, end, edge, packet, _, has_missing = self._segments
         row = bisect_right(edge, position, 0, self._last) - 1
@@ -351,7 +367,7 @@ class FrameCutter:
         opened.left -= stop - position
         self._stamp(opened, row, last)
 
-    def _fill_with_holes(self, opened: _Open, position: int, stop: int) -> None:
+    def _fill_with_holes(self, opened: OpenFrame, position: int, stop: int) -> None:
         """Add the bytes from `position` up to a hole, and count those behind it up to `stop`."""
         view, begin, end, edge, *_ = self._segments
         row = bisect_right(edge, position, 0, self._last) - 1
@@ -367,7 +383,7 @@ class FrameCutter:
             position = finish
             row += 1
 
-    def _stamp(self, opened: _Open, row: int, last: int) -> None:
+    def _stamp(self, opened: OpenFrame, row: int, last: int) -> None:
         """Note that segments `row` to `last` carried the open frame."""
         segments = self._segments
         rows = range(row, last + 1)
@@ -386,7 +402,7 @@ class FrameCutter:
         self.loss = Loss(position, why)
         return position
 
-    def _announce(self, opened: _Open) -> None:
+    def _announce(self, opened: OpenFrame) -> None:
         """Announce a frame that is still coming, if its head is known."""
         if opened.is_announced or opened.frame.size < 0 or opened.unknown_head:
             return
@@ -394,18 +410,18 @@ class FrameCutter:
         opened.frame.data = opened.head()
         self._start(opened)
 
-    def _start(self, opened: _Open) -> None:
+    def _start(self, opened: OpenFrame) -> None:
         frame = opened.frame
         order = place(frame.first_packet, max(opened.known_packet, self._known))
-        self._sink.starts.append((order, self._sink.begin, frame))
+        self._sink.starts.append((order, self._sink.handler, frame))
 
-    def _end(self, opened: _Open) -> None:
+    def _end(self, opened: OpenFrame) -> None:
         """Hand over the open frame with the bytes that came."""
         frame = opened.frame
         frame.data = opened.data()
         frame.last_packet, frame.last_byte_ns = opened.last_packet, opened.last_ns
         if opened.is_announced:
-            self._sink.ends.append((self._sink.end, frame))
+            self._sink.ends.append((self._sink.handler, frame))
         else:
             self._start(opened)
 

@@ -1,8 +1,7 @@
 """The frames of one direction of a Kafka connection, found again where their place was lost."""
 
 from bisect import bisect_right
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from kdiag.pcap.kafka.frame_cutter import FrameCutter, FrameSink
 from kdiag.pcap.kafka.frame_heuristics import FrameHeuristics
@@ -42,6 +41,26 @@ class Skip(NamedTuple):
     why: str
 
 
+class StreamOwner(Protocol):
+    """Knows what helps to find the next frame, and learns what is passed over."""
+
+    def heuristics(self) -> FrameHeuristics:
+        """Return how to recognise the next frame, now that its place is lost."""
+        ...
+
+    def skip(self, skip: Skip) -> None:
+        """Note bytes of which no frame can be made."""
+        ...
+
+
+class FrameListener(Protocol):
+    """Learns of frames while they are announced."""
+
+    def note_frames(self, first: int) -> None:
+        """Note the frames announced since there were `first`."""
+        ...
+
+
 class Run(NamedTuple):
     """Segments to read; see `ByteConsumer.add_segments`."""
 
@@ -60,8 +79,8 @@ class FrameStream:
     direction has said waits (`waits_at_loss`) until that has been read as far.
 
     Attributes:
-        on_frames: if set, called after each call, and before each search, with the number of frames
-            announced before.
+        listener: learns of the frames announced after each call, and before each search; None
+            if nothing wants to know.
         waits_at_loss: whether to stop at a loss; the owner calls `catch_up` then.
         keeps_places: whether frames note where in the stream they start.
     """
@@ -70,11 +89,10 @@ class FrameStream:
         "_behind",
         "_credit",
         "_cutter",
-        "_heuristics",
         "_limits",
         "_lost_at",
         "_offset",
-        "_on_skip",
+        "_owner",
         "_search",
         "_sink",
         "_spent_at",
@@ -82,7 +100,7 @@ class FrameStream:
         "_untold",
         "_why",
         "keeps_places",
-        "on_frames",
+        "listener",
         "waits_at_loss",
     )
 
@@ -90,24 +108,21 @@ class FrameStream:
         self,
         sink: FrameSink,
         limits: FrameLimits,
-        heuristics: Callable[[], FrameHeuristics],
-        on_skip: Callable[[Skip], None],
+        owner: StreamOwner,
     ) -> None:
         """Start with the first byte of a frame.
 
         Args:
             sink: receives the frames.
             limits: their bounds.
-            heuristics: called when the place is lost; recognise the next frame.
-            on_skip: called for bytes of which no frame can be made.
+            owner: asked when the place is lost, and learns of bytes without a frame.
         """
-        self.on_frames: Callable[[int], None] | None = None
+        self.listener: FrameListener | None = None
         self.waits_at_loss = False
         self.keeps_places = False
         self._sink = sink
         self._limits = limits
-        self._heuristics = heuristics
-        self._on_skip = on_skip
+        self._owner = owner
         self._offset = 0
         self._lost_at = 0
         self._why = ""
@@ -147,13 +162,13 @@ class FrameStream:
         """
         self._offset += size
         if skip.size:
-            self._on_skip(skip)
+            self._owner.skip(skip)
 
     def search(self, why: str) -> None:
         """Search for the next frame from the next byte on."""
         self._lost_at, self._why = self._offset, why
         self._tell()
-        self._search = FrameSearch(self._heuristics(), self._limits.max_search_bytes)
+        self._search = FrameSearch(self._owner.heuristics(), self._limits.max_search_bytes)
         if self._untold is not None:
             self._untold = len(self._sink.starts)
 
@@ -196,8 +211,8 @@ class FrameStream:
 
     def _tell(self) -> None:
         """Tell whoever wants to know about the frames announced meanwhile, if a call goes on."""
-        if self.on_frames is not None and self._untold is not None:
-            self.on_frames(self._untold)
+        if self.listener is not None and self._untold is not None:
+            self.listener.note_frames(self._untold)
 
     def _read(self, work: list[Run], *, may_wait: bool = True) -> None:
         """Read runs, the last of the list first."""
@@ -269,4 +284,4 @@ class FrameStream:
     def _report(self, unread: int, time_ns: int) -> None:
         """Report bytes of which no frame can be made, if there are some."""
         if unread:
-            self._on_skip(Skip(self._lost_at, unread, time_ns, self._why))
+            self._owner.skip(Skip(self._lost_at, unread, time_ns, self._why))

@@ -25,7 +25,7 @@ from collections import deque
 from collections.abc import Collection
 from itertools import chain
 from struct import Struct, error
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from kdiag.exchange.model import Connection, Exchange, Status, UnansweredReason
 from kdiag.pcap.kafka.request_head import (
@@ -125,6 +125,33 @@ class ExchangeCollector:
         self.skew_ns = max(self.skew_ns, skew_ns)
 
 
+class ComingFrames:
+    """The exchanges of the frames that are still coming, by frame: one or two at a time."""
+
+    __slots__ = ("_pairs",)
+
+    def __init__(self) -> None:
+        self._pairs: list[tuple[Frame, Exchange]] = []
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __contains__(self, frame: Frame | None) -> bool:
+        return any(each is frame for each, _ in self._pairs)
+
+    def __setitem__(self, frame: Frame, exchange: Exchange) -> None:
+        self.pop(frame)
+        self._pairs.append((frame, exchange))
+
+    def pop(self, frame: Frame) -> Exchange | None:
+        """Remove a frame; return its exchange, None if it was not coming."""
+        for at, (each, exchange) in enumerate(self._pairs):
+            if each is frame:  # two frames may be equal
+                del self._pairs[at]
+                return exchange
+        return None
+
+
 class Matcher:
     """Matches the frames of one connection.
 
@@ -177,7 +204,7 @@ class Matcher:
         self._outstanding: dict[int, Exchange] = {}
         self._repeated: dict[int, deque[Exchange]] = {}
         self._tokens: list[Exchange] = []
-        self._coming: dict[int, Exchange] = {}
+        self._coming = ComingFrames()
         self._outstanding_bytes = 0
         self._last_answered = 0
         self._habits = collector.unmatched_responses.habits(connection)
@@ -186,25 +213,6 @@ class Matcher:
         self._last_id: int | None = None
         self._early: dict[int, Exchange] = {}
         self._doubted: Exchange | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state to keep: the coming frames instead of their places in memory."""
-        state = {name: getattr(self, name) for name in self.__slots__}
-        state["_coming"] = [
-            (frame, exchange)
-            for exchange in self._coming.values()
-            for frame in (exchange.request, exchange.response)
-            if id(frame) in self._coming
-        ]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        coming = state["_coming"]
-        for name, value in {
-            **state,
-            "_coming": {id(frame): each for frame, each in coming},
-        }.items():
-            setattr(self, name, value)
 
     @property
     def is_sasl(self) -> bool:
@@ -275,7 +283,7 @@ class Matcher:
             self._is_sasl = True
         is_answered = api_key != api_keys.PRODUCE or not has_no_acks(data, version)
         if not frame.last_packet:
-            self._coming[id(frame)] = exchange
+            self._coming[frame] = exchange
         if api_key in TELLING_CLIENT:
             note_client(self._connection, api_key, frame)
         if is_answered:
@@ -286,7 +294,7 @@ class Matcher:
 
     def end_request(self, frame: Frame) -> None:
         """Handle the rest of a request that was still coming."""
-        exchange = self._coming.pop(id(frame), None)
+        exchange = self._coming.pop(frame)
         if exchange is None:
             if self._is_sasl:
                 note_bare_token(self._connection, frame)
@@ -306,12 +314,12 @@ class Matcher:
         exchange = self._match(frame) or self._unmatched(frame)
         exchange.response = frame
         if not frame.last_packet:
-            self._coming[id(frame)] = exchange
+            self._coming[frame] = exchange
         self._complete(exchange)
 
     def end_response(self, frame: Frame) -> None:
         """Handle the rest of a response that was still coming."""
-        exchange = self._coming.pop(id(frame), None)
+        exchange = self._coming.pop(frame)
         if exchange is not None:
             self._complete(exchange)
 
@@ -447,7 +455,7 @@ class Matcher:
         if exchange is None:
             return False
         del self._early[correlation_id]
-        is_coming = id(exchange.response) in self._coming
+        is_coming = exchange.response in self._coming
         if not is_coming and not self._collector.unmatched_responses.reclaim(exchange.number):
             return False  # there were too many to keep it
         exchange.api_key, exchange.version = asked
@@ -459,7 +467,7 @@ class Matcher:
         if not self._is_from_start and self._connection.requests == 1:
             self._doubted = exchange
         if not request.last_packet:
-            self._coming[id(request)] = exchange
+            self._coming[request] = exchange
         note_client(self._connection, asked[0], request)
         self._complete(exchange)
         return True
@@ -482,8 +490,8 @@ class Matcher:
         exchange.response = None
         assert exchange.correlation_id is not None
         self._expect(exchange.correlation_id, exchange)
-        if id(response) in self._coming:
-            self._coming[id(response)] = lone
+        if response is not None and response in self._coming:
+            self._coming[response] = lone
         self._complete(lone)
 
     def _expire_early(self, now_ns: int) -> None:
@@ -499,14 +507,14 @@ class Matcher:
     def _give_up_early(self, correlation_id: int) -> None:
         """Let a response wait no more: its request will not come."""
         exchange = self._early.pop(correlation_id)
-        if id(exchange.response) not in self._coming:
+        if exchange.response not in self._coming:
             self._queue_for_trial(exchange)
 
     def _complete(self, exchange: Exchange) -> None:
         """Hand an exchange over if all its frames are complete."""
         request, response = exchange.request, exchange.response
         coming = self._coming
-        if coming and (id(request) in coming or id(response) in coming):
+        if coming and (request in coming or response in coming):
             return
         if request is None:
             self._complete_unmatched(exchange)

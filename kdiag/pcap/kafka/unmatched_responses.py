@@ -207,16 +207,16 @@ class Turns:
         """
         self.of_exchanges = turns = [self._end_of(each) for each in exchanges]
         unsure = [] if self._unmatched.unsure is None else self._unmatched.unsure
-        for turn, begin, frame in due:
-            self._unmatched.now = turn
+        for packet, turn, frame in due:
+            self._unmatched.now = packet
             ended_count, unsure_count = len(ended), len(unsure)
-            begin(frame)
-            turns.extend([turn] * (len(exchanges) - len(turns)))
+            turn.begin(frame)
+            turns.extend([packet] * (len(exchanges) - len(turns)))
             if len(ended) > ended_count:
                 after = self._ended_by.pop(ended[-1].connection_id, None)
                 if after is not None and len(unsure) > unsure_count:
                     end = recording.first_after(*after)
-                    at = turn if end is None else min(turn, end.packet)
+                    at = packet if end is None else min(packet, end.packet)
                     unsure[unsure_count:] = [(each, at) for each, _ in unsure[unsure_count:]]
 
     def _end_of(self, exchange: Exchange) -> int:

@@ -22,13 +22,15 @@ class AddressBook:
     """
 
     def __init__(self) -> None:
-        self._numbers = _Numbers()
+        self._numbers: dict[bytes, int] = {}
+        self._in_order: list[bytes] = []
         self._texts: dict[int, str] = {}
 
     def number_ipv6(self, addresses: npt.NDArray[np.void]) -> npt.NDArray[np.uint64]:
         """Return the number of each address, given as 16 bytes each, and remember new ones."""
-        numbers = map(self._numbers.__getitem__, addresses.tolist())
-        return np.fromiter(numbers, np.uint64, len(addresses))
+        known = self._numbers
+        numbers = [known.get(each) or self._new_number(each) for each in addresses.tolist()]
+        return np.array(numbers, np.uint64)
 
     def number_within(
         self, networks: npt.NDArray[np.int64], numbers: npt.NDArray[np.uint64]
@@ -43,7 +45,7 @@ class AddressBook:
         return (
             int.from_bytes(address, "big")
             if len(address) == _IPV4_BYTES
-            else self._numbers[address]
+            else self._numbers.get(address) or self._new_number(address)
         )
 
     def address_bytes(self, endpoint: int) -> bytes:
@@ -51,7 +53,7 @@ class AddressBook:
         number = endpoint >> 16
         if number < _FIRST_NUMBER:
             return number.to_bytes(_IPV4_BYTES, "big")
-        return self._numbers.in_order[number - _FIRST_NUMBER]
+        return self._in_order[number - _FIRST_NUMBER]
 
     def address_text(self, endpoint: int) -> str:
         """Return the address of an endpoint: `10.0.0.1`, `fe80::1`; no word of its network."""
@@ -61,9 +63,13 @@ class AddressBook:
         return str(IPv6Address(address[-_IPV6_BYTES:]))
 
     def _within(self, network: int, number: int) -> int:
-        return self._numbers[
-            network.to_bytes(_NETWORK_BYTES, "big") + self.address_bytes(number << 16)
-        ]
+        address = network.to_bytes(_NETWORK_BYTES, "big") + self.address_bytes(number << 16)
+        return self._numbers.get(address) or self._new_number(address)
+
+    def _new_number(self, address: bytes) -> int:
+        number = self._numbers[address] = _FIRST_NUMBER + len(self._in_order)
+        self._in_order.append(address)
+        return number
 
     def endpoint_text(self, endpoint: int) -> str:
         """Return an endpoint as `ip:port`, an IPv6 address in brackets and in its short form."""
@@ -75,16 +81,3 @@ class AddressBook:
             if len(self._texts) < _MAX_TEXTS:
                 self._texts[number] = host
         return f"{host}:{endpoint & 0xFFFF}"
-
-
-class _Numbers(dict[bytes, int]):
-    """Numbers by address; looking up an unknown address gives it the next number."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.in_order: list[bytes] = []
-
-    def __missing__(self, address: bytes) -> int:
-        number = self[address] = _FIRST_NUMBER + len(self.in_order)
-        self.in_order.append(address)
-        return number

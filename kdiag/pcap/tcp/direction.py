@@ -92,7 +92,7 @@ class OddSegment(NamedTuple):
     identity: int = 0
 
 
-class _Hole(NamedTuple):
+class Hole(NamedTuple):
     """Bytes that have not been seen, though later ones have."""
 
     start: int
@@ -108,7 +108,7 @@ class OddSegments:
     def __init__(self, direction: TcpDirection) -> None:
         """Count into the facts of a direction."""
         self._direction = direction
-        self._holes: list[_Hole] = []
+        self._holes: list[Hole] = []
         self._seen: dict[tuple[int, int], None] = {}
 
     def classify(self, segment: OddSegment) -> bool:
@@ -116,7 +116,7 @@ class OddSegments:
         start, stop, high, time_ns, before_ns, first_ns, is_copy, identity = segment
         is_copy = is_copy or self._remember(stop, identity) or is_copy
         if start > high:
-            self._holes.append(_Hole(high, start, time_ns))
+            self._holes.append(Hole(high, start, time_ns))
             del self._holes[:-_MOST_HOLES]
             return False
         if stop == high == start + 1:

@@ -16,7 +16,7 @@ Source: RFC 9293 (sections 3.4 sequence numbers, 3.8.4 keep-alives, 3.8.6.1 zero
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import attrgetter
 from typing import Final, NamedTuple, Protocol
 
@@ -47,10 +47,13 @@ class ByteConsumer(Protocol):
 
 
 class Nobody:
-    """Reads nothing."""
+    """Reads nothing, and ignores holes."""
 
     def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> None:
         """Pass over the bytes."""
+
+    def note_gap(self, reassembly: "Reassembly", size: int, moment: "Moment", reason: str) -> None:
+        """Ignore a hole in a direction that has ended."""
 
 
 class Moment(NamedTuple):
@@ -58,6 +61,14 @@ class Moment(NamedTuple):
 
     packet: int
     time_ns: int
+
+
+class GapListener(Protocol):
+    """Learns of the holes of a direction."""
+
+    def note_gap(self, reassembly: "Reassembly", size: int, moment: Moment, reason: str) -> None:
+        """Note a hole before it is passed on."""
+        ...
 
 
 class Recording(Protocol):
@@ -76,7 +87,7 @@ class Recording(Protocol):
         ...
 
 
-class _Waiting(NamedTuple):
+class WaitingBytes(NamedTuple):
     """Bytes that came before their predecessors, from `start` to `stop` of the stream."""
 
     start: int
@@ -101,8 +112,8 @@ class Reassembly:
     __slots__ = (
         "_acknowledged",
         "_end",
+        "_gaps",
         "_max_waiting_bytes",
-        "_on_gap",
         "_waiting",
         "_waiting_bytes",
         "consumer",
@@ -119,14 +130,14 @@ class Reassembly:
     def __init__(
         self,
         consumer: ByteConsumer,
-        on_gap: Callable[["Reassembly", int, Moment, str], None],
+        gaps: GapListener,
         max_waiting_bytes: int = DEFAULT_MAX_WAITING_BYTES,
     ) -> None:
         """Start before the first segment.
 
         Args:
             consumer: reads the bytes.
-            on_gap: called with (direction, size, moment, reason) before a hole is passed on.
+            gaps: learns of holes before they are passed on.
             max_waiting_bytes: how many bytes may wait, with what storing them costs.
         """
         self.consumer = consumer
@@ -138,9 +149,9 @@ class Reassembly:
         self.stray_segments = 0
         self.gap_count = 0
         self.gap_bytes = 0
-        self._on_gap = on_gap
+        self._gaps = gaps
         self._max_waiting_bytes = max_waiting_bytes
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[WaitingBytes] = []
         self._waiting_bytes = 0
         self._acknowledged = 0
         self._end: int | None = None
@@ -275,20 +286,19 @@ class Reassembly:
             self._declare(self._end - self.offset, moment, reason)
 
     def let_go(self) -> None:
-        """Let go of the consumer and of who is told: no more bytes will come."""
-        self._on_gap = _tell_nobody
-        self.consumer = Nobody()
+        """Let go of the consumer and of the listener: no more bytes will come."""
+        self._gaps = self.consumer = Nobody()
 
     def _wait(self, start: int, stop: int, piece: Piece) -> None:
         """Keep the new bytes of a segment that covers `start` to `stop` of the stream."""
         if start >= self.offset and (not self._waiting or start >= self._waiting[-1].stop):
-            self._waiting.append(_Waiting(start, stop, piece))
+            self._waiting.append(WaitingBytes(start, stop, piece))
             self._waiting_bytes += len(piece.data) + _PIECE_OVERHEAD_BYTES
             return
         is_new = False
         for low, high in list(self._uncovered(max(start, self.offset), stop)):
             is_new = True
-            new = _Waiting(low, high, piece.part(low - start, high - start))
+            new = WaitingBytes(low, high, piece.part(low - start, high - start))
             self._waiting.insert(bisect_left(self._waiting, high, key=_STOP), new)
             self._waiting_bytes += len(new.piece.data) + _PIECE_OVERHEAD_BYTES
         self.duplicates += not is_new
@@ -349,7 +359,7 @@ class Reassembly:
         """Pass on a hole of `size` bytes as a gap."""
         self.gap_count += 1
         self.gap_bytes += size
-        self._on_gap(self, size, moment, reason)
+        self._gaps.note_gap(self, size, moment, reason)
         after = self._waiting[0].piece if self._waiting else moment
         self._pass_on(Segments.hole(size, after.packet, after.time_ns), moment.packet)
 
@@ -360,10 +370,6 @@ class Reassembly:
         self.offset += size
         self.next_sequence = (self.next_sequence + size) % _MODULUS
         self.consumer.add_segments(segments, 0, len(segments.packet), known)
-
-
-def _tell_nobody(_direction: Reassembly, _size: int, _moment: Moment, _reason: str) -> None:
-    """Ignore a hole in a direction that has ended."""
 
 
 def distance(origin: int, sequence: int) -> int:

@@ -80,7 +80,7 @@ def read_syn_options(options: bytes) -> SynOptions:
     )
 
 
-class _Syn(NamedTuple):
+class Syn(NamedTuple):
     """The SYN of one end.
 
     Attributes:
@@ -110,8 +110,8 @@ class TcpTracker:
         self._rows = 0
         self._batch: SortedBatch | None = None
         self._places: list[int] = []
-        self._waiting_syns: list[_Syn] = []
-        self._syns: list[_Syn | None] = [None, None]
+        self._waiting_syns: list[Syn] = []
+        self._syns: list[Syn | None] = [None, None]
         self._repeated_syns = 0
         self._handshake_rtt_ns: list[int | None] = [None, None]
         self._last_ns = 0
@@ -192,7 +192,7 @@ class TcpTracker:
             self._add_syn(syn)
         self._waiting_syns = waiting[count:]
 
-    def _add_syn(self, syn: _Syn) -> None:
+    def _add_syn(self, syn: Syn) -> None:
         """Read the offer of a SYN, and time it."""
         side = syn.side
         if self._syns[side] is not None:
@@ -287,9 +287,9 @@ def _in_order(parts: Sequence[Columns]) -> Columns:
     return columns
 
 
-def _read_syn(side: int, batch: SegmentBatch, row: int) -> _Syn:
+def _read_syn(side: int, batch: SegmentBatch, row: int) -> Syn:
     options = batch.options(row)
-    return _Syn(
+    return Syn(
         int(batch.packet[row]),
         int(batch.time_ns[row]),
         side,

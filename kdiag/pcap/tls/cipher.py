@@ -10,6 +10,7 @@ RFC 5288 (GCM), 6655 (CCM), 7905 (ChaCha20), 7366 (encrypt-then-MAC).
 
 import hmac
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from cryptography.exceptions import InvalidTag
@@ -62,14 +63,12 @@ class Tls13Epochs(Iterator[Epoch]):
         if not self._has_begun:
             self._has_begun = True
             secret = self._handshake_secret
-            return Epoch(
-                _Tls13Cipher(self._suite, secret) if secret else None, is_application=False
-            )
+            return Epoch(Tls13Cipher(self._suite, secret) if secret else None, is_application=False)
         secret = self._traffic_secret
         if not secret:
             raise StopIteration
         self._traffic_secret = _expand_label(self._suite, secret, "traffic upd", len(secret))
-        return Epoch(_Tls13Cipher(self._suite, secret), is_application=True)
+        return Epoch(Tls13Cipher(self._suite, secret), is_application=True)
 
 
 def tls12_epochs(
@@ -94,31 +93,32 @@ def tls12_epochs(
             half.append(block[:size])
             block = block[size:]
     client, server = (
-        _CbcCipher(suite, mac_key, key, macs_ciphertext=macs_ciphertext)
+        CbcCipher(suite, mac_key, key, macs_ciphertext=macs_ciphertext)
         if suite.mode == "CBC"
-        else _Tls12Cipher(suite, key, salt)
+        else Tls12Cipher(suite, key, salt)
         for mac_key, key, salt in halves
     )
     return Epoch(server, is_application=True), Epoch(client, is_application=True)
 
 
+@lru_cache(maxsize=1024)
+def _cipher(mode: str, key: bytes) -> Any:
+    return _CIPHERS[mode](key)
+
+
 class _Keyed:
-    """A cipher of a key, which is made of it again where the rest of it was kept."""
+    """A mode and a key: plain values, of which the cipher is made where it is used."""
 
     def __init__(self, mode: str, key: bytes) -> None:
         self._mode = mode
         self._key = key
-        self._cipher = _CIPHERS[mode](key)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_cipher"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._cipher = _CIPHERS[self._mode](self._key)
+    @property
+    def _cipher(self) -> Any:
+        return _cipher(self._mode, self._key)
 
 
-class _Tls13Cipher(_Keyed):
+class Tls13Cipher(_Keyed):
     """TLS 1.3: the content type is encrypted too, and zeros may follow it."""
 
     def __init__(self, suite: CipherSuite, secret: bytes) -> None:
@@ -127,6 +127,7 @@ class _Tls13Cipher(_Keyed):
         self._nonce = int.from_bytes(_expand_label(suite, secret, "iv", _NONCE_BYTES))
 
     def open(self, sequence: int, record: TlsRecord) -> tuple[int, bytes] | None:
+        """See `RecordCipher`."""
         nonce = (self._nonce ^ sequence).to_bytes(_NONCE_BYTES)
         try:
             inner = self._cipher.decrypt(nonce, record.payload, record.header)
@@ -136,7 +137,7 @@ class _Tls13Cipher(_Keyed):
         return (content[-1], content[:-1]) if content else None
 
 
-class _Tls12Cipher(_Keyed):
+class Tls12Cipher(_Keyed):
     """Authenticated encryption in TLS 1.2: with AES, each record brings a part of its nonce."""
 
     def __init__(self, suite: CipherSuite, key: bytes, salt: bytes) -> None:
@@ -147,6 +148,7 @@ class _Tls12Cipher(_Keyed):
         self.overhead_bytes = self._explicit_bytes + self._tag_bytes
 
     def open(self, sequence: int, record: TlsRecord) -> tuple[int, bytes] | None:
+        """See `RecordCipher`."""
         size = len(record.payload) - self.overhead_bytes
         if size < 0:
             return None
@@ -162,7 +164,7 @@ class _Tls12Cipher(_Keyed):
         return record.kind, content
 
 
-class _CbcCipher(_Keyed):
+class CbcCipher(_Keyed):
     """CBC in TLS 1.2: a MAC over the content, or over the ciphertext if so agreed."""
 
     overhead_bytes = None
@@ -177,6 +179,7 @@ class _CbcCipher(_Keyed):
         self._macs_ciphertext = macs_ciphertext
 
     def open(self, sequence: int, record: TlsRecord) -> tuple[int, bytes] | None:
+        """See `RecordCipher`."""
         sealed = record.payload
         if self._macs_ciphertext:
             sealed = self._checked(sequence, record, sealed)

@@ -61,7 +61,19 @@ class Epoch(NamedTuple):
     is_application: bool
 
 
-class _Loss(NamedTuple):
+class GivenEpochs(Iterator[Epoch]):
+    """Epochs that are all known from the start."""
+
+    def __init__(self, epochs: Iterable[Epoch]) -> None:
+        self._left = deque(epochs)
+
+    def __next__(self) -> Epoch:
+        if not self._left:
+            raise StopIteration
+        return self._left.popleft()
+
+
+class RecordLoss(NamedTuple):
     """Records that were not opened since the last one that was.
 
     Attributes:
@@ -95,10 +107,10 @@ class TlsDirection:
         self.waiting: deque[TlsRecord] = deque()
         self.epoch: Epoch | None = None
         self.skips_early_data = False
-        self._epochs: Iterator[Epoch] = iter(())
+        self._epochs: Iterator[Epoch] = GivenEpochs(())
         self._next_epoch: Epoch | None = None
         self._sequence = 0
-        self._loss: _Loss | None = None
+        self._loss: RecordLoss | None = None
         self._trials_left = MAX_TRIALS
         self._missing_bytes: int | None = 0
         self._has_data = False
@@ -116,7 +128,7 @@ class TlsDirection:
 
     def prepare(self, epochs: Iterable[Epoch]) -> None:
         """Lay the epochs ready that will begin one after another."""
-        self._epochs = iter(epochs)
+        self._epochs = epochs if isinstance(epochs, Iterator) else GivenEpochs(epochs)
         self._next_epoch = next(self._epochs, None)
 
     def begin_epoch(self) -> None:
@@ -130,7 +142,7 @@ class TlsDirection:
     def begin_missed_epoch(self, record: TlsRecord) -> None:
         """Go on with the next key, when this record shows that the change of keys was missed."""
         self.begin_epoch()
-        self._loss = _Loss(record.start, 0, _SKIPPED_WITH_THE_HANDSHAKE * _LEAST_RECORD_BYTES)
+        self._loss = RecordLoss(record.start, 0, _SKIPPED_WITH_THE_HANDSHAKE * _LEAST_RECORD_BYTES)
 
     def wait(self, record: TlsRecord) -> bool:
         """Keep a record for later; return false if an older one was dropped for it."""
@@ -203,7 +215,9 @@ class TlsDirection:
         self._trials_left = MAX_TRIALS
         self.skips_early_data = False
 
-    def _count_missing(self, epoch: Epoch, loss: _Loss, sequence: int, record: TlsRecord) -> None:
+    def _count_missing(
+        self, epoch: Epoch, loss: RecordLoss, sequence: int, record: TlsRecord
+    ) -> None:
         """Add up how much content a loss has cost.
 
         What comes before the first application data is unlikely to be any: it ends the handshake,
@@ -218,5 +232,5 @@ class TlsDirection:
         self._missing_bytes = self._missing_bytes + size if size >= 0 else None
 
     def _lose(self, start: int, unknown_bytes: int) -> None:
-        loss = self._loss or _Loss(start, self._sequence, 0)
+        loss = self._loss or RecordLoss(start, self._sequence, 0)
         self._loss = loss._replace(unknown_bytes=loss.unknown_bytes + unknown_bytes)

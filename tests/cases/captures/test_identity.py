@@ -15,7 +15,16 @@ from kdiag.exchange.model import Connection, Exchange, Protocol
 from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
-from recordings.segment_tape import BROKER, CLIENT, Talk, batches, request, response, sized
+from recordings.segment_tape import (
+    BROKER,
+    CLIENT,
+    Numbered,
+    Talk,
+    batches,
+    request,
+    response,
+    sized,
+)
 from tiers.cases import for_each
 from tiers.sampling import sample
 
@@ -53,7 +62,7 @@ def decode(
     reader: CaptureReader | None, found: Sequence[SegmentBatch]
 ) -> tuple[list[Exchange], list[Connection]]:
     """Return the exchanges and connections of segments."""
-    decoder = CaptureDecoder(hex if reader is None else reader.addresses.endpoint_text)
+    decoder = CaptureDecoder(Numbered() if reader is None else reader.addresses)
     items = [item for batch in found for item in decoder.feed(batch)] + decoder.finish()
     exchanges = [item for item in items if isinstance(item, Exchange)]
     return exchanges, [item for item in items if isinstance(item, Connection)]

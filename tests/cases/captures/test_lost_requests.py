@@ -26,6 +26,7 @@ from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.frame import Frame
+from recordings.segment_tape import Numbered
 from tiers.sampling import IS_EXHAUSTIVE, sample
 
 SHIPPED = sorted(CAPTURES.glob("*.pcap"))
@@ -50,7 +51,7 @@ def batches_of(path: Path) -> list[SegmentBatch]:
 
 def exchanges_of(batches: Sequence[SegmentBatch]) -> list[Exchange]:
     """Return what segments decode to."""
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     items = [item for batch in batches for item in decoder.feed(batch)] + decoder.finish()
     return [item for item in items if isinstance(item, Exchange)]
 

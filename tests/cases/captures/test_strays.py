@@ -16,6 +16,7 @@ from recordings.segment_tape import (
     PSH,
     RST,
     START_NS,
+    Numbered,
     Segment,
     Talk,
     batches,
@@ -153,7 +154,7 @@ def decoded(segments: Sequence[Segment], rows: int) -> tuple[list[Exchange], lis
 
 def items_of(segments: Sequence[Segment], rows: int) -> tuple[list[Item], int]:
     """Return what a decoder makes of segments, and how many strays it counts."""
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     decoder.follow_tcp()
     items = [item for batch in batches(segments, rows) for item in decoder.feed(_slowed(batch))]
     return items + decoder.finish(), decoder.counts.strays

@@ -44,9 +44,13 @@ class Rig:
         self.content = Content(
             rules,
             self.connection,
-            lambda direction, skip: self.skips.append((direction, skip)),
+            self,
             has_syn=has_syn,
         )
+
+    def note_skip(self, direction: str, skip: Skip) -> None:
+        """Keep bytes of which no frame could be made."""
+        self.skips.append((direction, skip))
 
     def take(self, side: int, data: bytes) -> "Rig":
         """Take a packet and find out what can be found out."""
@@ -66,10 +70,10 @@ class Rig:
         """End the connection; return correlation id and pairing of its exchanges."""
         self._decide(is_over=True)
         self.content.flush()
-        for end, frame in self._frames.ends:
-            end(frame)
-        for _, begin, frame in sorted(self._frames.starts, key=lambda start: start[0]):
-            begin(frame)
+        for handler, frame in self._frames.ends:
+            handler.end(frame)
+        for _, turn, frame in sorted(self._frames.starts, key=lambda start: start[0]):
+            turn.begin(frame)
         if self.content.has_open_ends:
             self.content.give_up(_never_asked, lacks_requests=True)
         self.content.close()

@@ -28,6 +28,7 @@ from recordings.segment_tape import (
     CLIENT,
     START_NS,
     SYN,
+    Numbered,
     Segment,
     Talk,
     batch_of,
@@ -44,7 +45,7 @@ _CLOUDED = ("drops", "midstream", "snaplen", "rotated", "lossy")
 
 def decode(segments: Sequence[Segment], size: int = 1000, **options: Any) -> list[Item]:
     """Return what segments decode to, `size` of them in each batch."""
-    decoder = CaptureDecoder(hex, **options)
+    decoder = CaptureDecoder(Numbered(), **options)
     items = [item for batch in batches(segments, size) for item in decoder.feed(batch)]
     return items + decoder.finish()
 
@@ -209,7 +210,7 @@ def test_an_idle_connection_is_ended_and_goes_on_as_another() -> None:
     quiet.ask(request(3)).tell(response(3))
     tape = [*quiet.segments[:count], *busy.segments, *quiet.segments[count:]]
     first, second = batches(tape, count + len(busy.segments))
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     items = decoder.feed(first)
     assert decoder.end_idle(int(first.time_ns[0])) == []
     ended = decoder.end_idle(int(first.time_ns[count]))
@@ -227,7 +228,7 @@ def test_an_idle_connection_is_ended_and_goes_on_as_another() -> None:
 
 def paused(segments: Sequence[Segment], at: int, hours: float, size: int) -> list[Item]:
     """Return what segments decode to if so much time passes before one of them."""
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     items: list[Item] = []
     for batch in batches(segments, size):
         batch.time_ns[batch.packet > at] += int(hours * 3600 * NS_PER_S)
@@ -299,7 +300,7 @@ def test_packets_of_other_parts_say_when_a_closed_connection_is_over(*, is_befor
     segments = Talk().open().ask(request(1)).tell(response(1)).close().segments
     count = len(segments)
     other = OtherPart(count + 1 if is_before else count + 3)
-    decoder = CaptureDecoder(hex, recording=other)
+    decoder = CaptureDecoder(Numbered(), recording=other)
     found = decoder.feed(batch_of(segments))
     found += decoder.feed(batch_of([segments[3]], count + 2))
     found += decoder.finish()
@@ -332,7 +333,7 @@ def test_a_connection_ends_soon_after_it_was_closed() -> None:
     later = Talk(CLIENT + 1).open()
     for number in range(2000):
         later.ask(request(number))
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     early = [
         item
         for batch in batches(closed.segments + later.segments, 100)
@@ -403,7 +404,7 @@ def test_memory_stays_bounded_when_nothing_is_answered() -> None:
     talk = Talk().open()
     for number in range(50):
         talk.ask(request(number))
-    decoder = CaptureDecoder(hex, limits=Limits(max_outstanding=10))
+    decoder = CaptureDecoder(Numbered(), limits=Limits(max_outstanding=10))
     early = [item for batch in batches(talk.segments) for item in decoder.feed(batch)]
 
     assert [each.number for each in exchanges(early)] == list(range(1, 41))
@@ -419,7 +420,7 @@ def test_an_open_hole_holds_nobody_up_for_ever() -> None:
     for number in range(5000):
         busy.ask(request(number))
     segments = waiting.segments + busy.segments + Talk(CLIENT + 2).open().segments
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     early = [item for batch in batches(segments, 500) for item in decoder.feed(batch)]
     decoder._collector.max_outstanding = 10_000
 
@@ -512,7 +513,7 @@ def test_directions_recorded_by_clocks_that_differ_are_paired(
     for number in range(40):
         talk.ask(request(number)).tell(response(number))
     segments = talk.close().segments if has_start else talk.segments[3:]
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     found = []
     for batch in batches(skewed(segments, steps), 7):
         found += decoder.feed(batch)

@@ -10,6 +10,7 @@ from recordings.segment_tape import (
     FIN,
     RST,
     SYN,
+    Numbered,
     Segment,
     Talk,
     batch_of,
@@ -22,7 +23,7 @@ from tiers.cases import for_each
 
 def decode(segments: Sequence[Segment], size: int = 1000) -> list[Item]:
     """Return what segments decode to, `size` of them in each batch."""
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     items = [item for batch in batches(segments, size) for item in decoder.feed(batch)]
     return items + decoder.finish()
 
@@ -149,7 +150,7 @@ def test_a_syn_without_an_answer_is_told_after_a_second(later_ms: int, reason: s
     talk.send(0, flags=SYN)
     other.send(0)
     late = batch_of(other.segments, 2)
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     items = decoder.feed(batch_of(talk.segments, 1))
     first_ns = late.time_ns - 1_000_000
     items += decoder.feed(late._replace(time_ns=first_ns + later_ms * 1_000_000))

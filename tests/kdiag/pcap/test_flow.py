@@ -19,6 +19,7 @@ from recordings.segment_tape import (
     START_NS,
     STEP_NS,
     SYN,
+    Numbered,
     Segment,
     Talk,
     batch_of,
@@ -50,7 +51,9 @@ class Rig:
         self.ended: list[Connection] = []
         self._frames = Announcements([], [])
         rules = ReadingRules(FrameLimits(NO_LIMIT, NO_LIMIT), self.collector, self._frames, None)
-        self._around = Surroundings(rules, NO_LIMIT, self.gaps, self.ended, frozenset(ports), hex)
+        self._around = Surroundings(
+            rules, NO_LIMIT, self.gaps, self.ended, frozenset(ports), Numbered()
+        )
         self._packets = 0
 
     def take(self, segments: list[Segment]) -> "Rig":
@@ -76,11 +79,11 @@ class Rig:
     def finish(self, reason: str = "end of capture") -> Connection:
         """End the connection and give every frame its turn."""
         self.flow.conclude(END, reason)
-        for end, frame in self._frames.ends:
-            end(frame)
+        for handler, frame in self._frames.ends:
+            handler.end(frame)
         self._frames.ends.clear()
-        for _, begin, frame in sorted(self._frames.starts, key=lambda start: start[0]):
-            begin(frame)
+        for _, turn, frame in sorted(self._frames.starts, key=lambda start: start[0]):
+            turn.begin(frame)
         (connection,) = self.ended
         return connection
 

@@ -7,7 +7,17 @@ from kdiag.exchange.model import Connection, Protocol
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.flow import Flow
 from kdiag.pcap.memory_budget import CONNECTION_BYTES, Limits, MemoryBudget
-from recordings.segment_tape import BROKER, CLIENT, SYN, Segment, Talk, batches, request, response
+from recordings.segment_tape import (
+    BROKER,
+    CLIENT,
+    SYN,
+    Numbered,
+    Segment,
+    Talk,
+    batches,
+    request,
+    response,
+)
 
 
 class Shelf(NamedTuple):
@@ -45,7 +55,7 @@ def test_who_holds_little_is_spared() -> None:
 
 def decode(segments: list[Segment], limits: Limits) -> tuple[CaptureDecoder, list[Item], int]:
     """Return the decoder, what segments decode to, and the most that flows held after a batch."""
-    decoder = CaptureDecoder(hex, limits=limits)
+    decoder = CaptureDecoder(Numbered(), limits=limits)
     items: list[Item] = []
     most = 0
     for batch in batches(segments, 50):
@@ -102,7 +112,7 @@ def test_a_connection_that_was_ended_is_free_at_once() -> None:
     gc.collect()
     gc.disable()
     try:
-        decoder = CaptureDecoder(hex)
+        decoder = CaptureDecoder(Numbered())
         (batch,) = batches([Segment(CLIENT, BROKER, 1000, 0, SYN)])
         decoder.feed(batch)
         (flow,) = map(id, decoder._flows.values())

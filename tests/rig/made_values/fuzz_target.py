@@ -57,7 +57,7 @@ def read_capture(data: bytes) -> int:
 def _items(data: bytes) -> Iterator[Item]:
     try:
         reader = CaptureReader([BytesIO(data)])
-        decoder = CaptureDecoder(reader.addresses.endpoint_text)
+        decoder = CaptureDecoder(reader.addresses)
         for batch in reader.read_segments():
             yield from decoder.feed(batch)
     except CaptureError:

@@ -108,7 +108,7 @@ def rows(capture: DamagedCapture, block_bytes: int) -> dict[str, list[Any]]:
     reader = CaptureReader([BytesIO(capture.data)], block_bytes=block_bytes)
     keylog = KeyLog()
     keylog.add(capture.keylog)
-    decoder = CaptureDecoder(reader.addresses.endpoint_text, keylog=keylog)
+    decoder = CaptureDecoder(reader.addresses, keylog=keylog)
     if capture.follows_tcp:
         decoder.follow_tcp()
     items: list[Item] = []

@@ -8,6 +8,7 @@ import numpy as np
 
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.tcp.segments import Piece, Segments
+from kdiag.wire.frame import Frame
 
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 START_NS = 1_700_000_000_000_000_000
@@ -19,6 +20,24 @@ ALL_TOPICS = bytes(4)
 NOBODY = bytes(8)
 """The body of a Metadata response version 0 without brokers and topics: what `request` asks for."""
 BROKER = (0x0A000002 << 16) | 9092
+
+
+class Numbered:
+    """Names ends by their numbers."""
+
+    def endpoint_text(self, endpoint: int) -> str:
+        """Return an end in hexadecimal digits."""
+        return hex(endpoint)
+
+
+class Unmatched:
+    """Handles the frames of a direction by doing nothing with them."""
+
+    def begin(self, frame: Frame) -> None:
+        """Pass over a frame."""
+
+    def end(self, frame: Frame) -> None:
+        """Pass over the rest of a frame."""
 
 
 class Segment(NamedTuple):

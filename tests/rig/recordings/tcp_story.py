@@ -114,7 +114,7 @@ class Story:
     def connection(self, *, block_packets: int = 1000) -> Connection:
         """Return the connection as kdiag sees it, read some packets at a time."""
         reader = CaptureReader([io.BytesIO(savefile(self.packets))])
-        decoder = CaptureDecoder(reader.addresses.endpoint_text)
+        decoder = CaptureDecoder(reader.addresses)
         decoder.follow_tcp()
         items = []
         for batch in reader.read_segments():

@@ -96,7 +96,7 @@ def decode_followed(
 ) -> Iterator[Item]:
     """Yield what captures hold, with the facts of TCP."""
     keylog.look_ahead = reader.find_secrets
-    decoder = CaptureDecoder(reader.addresses.endpoint_text, keylog=keylog)
+    decoder = CaptureDecoder(reader.addresses, keylog=keylog)
     decoder.follow_tcp()
     if links_sightings:
         decoder.link_sightings()

@@ -57,9 +57,7 @@ def _read(options: CapturedPathsOptions) -> tuple[list[CapturedPath], list[str],
     keylog = read_keylogs(options.inputs.keylogs)
     reader = open_traffic(options.inputs)
     look_ahead_for_secrets(keylog, reader)
-    decoder = CaptureDecoder(
-        reader.addresses.endpoint_text, ports=options.inputs.ports, keylog=keylog
-    )
+    decoder = CaptureDecoder(reader.addresses, ports=options.inputs.ports, keylog=keylog)
     decoder.follow_tcp()
     if not options.inputs.each_interface:
         decoder.link_sightings()

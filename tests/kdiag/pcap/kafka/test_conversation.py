@@ -20,9 +20,13 @@ class Rig:
             Matcher(self.collector, connection),
             self.frames,
             FrameLimits(max_frame_bytes=1 << 20, max_search_bytes=1 << 20),
-            lambda direction, skip: self.skips.append((direction, skip)),
+            self,
         )
         self._packet = 1
+
+    def note_skip(self, direction: str, skip: Skip) -> None:
+        """Keep bytes of which no frame could be made."""
+        self.skips.append((direction, skip))
 
     def ask(self, *parts: bytes) -> None:
         """Give what the client sends, as one segment each."""
@@ -38,8 +42,8 @@ class Rig:
 
     def pair(self) -> None:
         """Give every frame its turn."""
-        for _, begin, frame in sorted(self.frames.starts, key=lambda start: start[0]):
-            begin(frame)
+        for _, turn, frame in sorted(self.frames.starts, key=lambda start: start[0]):
+            turn.begin(frame)
         self.frames.starts.clear()
 
     def outcome(self) -> list[tuple[int | None, Status]]:

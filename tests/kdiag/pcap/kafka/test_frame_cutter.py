@@ -15,7 +15,7 @@ from kdiag.pcap.kafka.frame_cutter import (
 )
 from kdiag.pcap.tcp.segments import Segments
 from kdiag.wire.frame import Frame
-from recordings.segment_tape import START_NS, STEP_NS, contiguous_run, sized
+from recordings.segment_tape import START_NS, STEP_NS, Unmatched, contiguous_run, sized
 from tiers.cases import for_each
 
 
@@ -25,7 +25,7 @@ class Collector:
     def __init__(self, max_frame_bytes: int = 1 << 20) -> None:
         self.starts: list[Start] = []
         self.ends: list[End] = []
-        self.sink = FrameSink(self.starts, self.ends, lambda _: None, lambda _: None)
+        self.sink = FrameSink(self.starts, self.ends, Unmatched())
         self.cutter = FrameCutter(self.sink, max_frame_bytes)
 
     @property
@@ -93,7 +93,7 @@ def test_a_long_frame_is_announced_by_its_head_and_completed_later() -> None:
     assert collector.cutter.unresolved_packet(0) is None
 
     collector.take([sized(body)[600:]], first_packet=2)
-    assert collector.ends == [(collector.sink.end, frame)]
+    assert collector.ends == [(collector.sink.handler, frame)]
     assert (frame.data, frame.last_packet, frame.segments) == (body, 2, 2)
 
 

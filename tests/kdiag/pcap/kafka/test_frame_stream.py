@@ -8,7 +8,7 @@ from kdiag.pcap.kafka.frame_cutter import End, FrameSink, Start
 from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics
 from kdiag.pcap.kafka.frame_stream import FrameLimits, FrameStream, Skip
 from kdiag.pcap.tcp.segments import Segments
-from recordings.segment_tape import START_NS, STEP_NS, contiguous_run, request
+from recordings.segment_tape import START_NS, STEP_NS, Unmatched, contiguous_run, request
 
 
 class Rig:
@@ -18,14 +18,24 @@ class Rig:
         self.starts: list[Start] = []
         self.ends: list[End] = []
         self.skips: list[Skip] = []
-        sink = FrameSink(self.starts, self.ends, lambda _: None, lambda _: None)
+        sink = FrameSink(self.starts, self.ends, Unmatched())
         limits = FrameLimits(max_frame_bytes=1 << 20, max_search_bytes=1 << 20)
-        self.stream = FrameStream(sink, limits, self._heuristics, self.skips.append)
+        self.stream = FrameStream(sink, limits, self)
+        self.counts: list[int] = []
         self._packet = 1
         self.size = 0
 
-    def _heuristics(self) -> RequestHeuristics:
+    def heuristics(self) -> RequestHeuristics:
+        """Return how to recognise a request of the only client."""
         return RequestHeuristics(1 << 20, {b"client-1"})
+
+    def skip(self, skip: Skip) -> None:
+        """Keep bytes of which no frame could be made."""
+        self.skips.append(skip)
+
+    def note_frames(self, first: int) -> None:
+        """Keep how many frames were announced before."""
+        self.counts.append(first)
 
     def take(self, *parts: bytes) -> None:
         """Give the stream byte strings as one segment each."""
@@ -119,12 +129,11 @@ def test_a_stream_may_start_with_bytes_to_pass_over() -> None:
 def test_whoever_wants_is_told_after_each_call() -> None:
     """With the number of frames announced before."""
     rig = Rig()
-    told: list[int] = []
-    rig.stream.on_frames = told.append
+    rig.stream.listener = rig
     rig.take(request(1) + request(2))
     rig.take(request(3))
 
-    assert told == [0, 2]
+    assert rig.counts == [0, 2]
 
 
 @pytest.mark.thorough

@@ -167,17 +167,19 @@ def test_turns_are_those_of_a_decoder_that_gets_all_packets() -> None:
     turns = Turns(unmatched)
     one, other, over = alone(1, b""), alone(2, b""), connection()
 
-    def begin(_: Frame) -> None:
-        found.append(one)
+    class Asked:
+        def begin(self, _: Frame) -> None:
+            found.append(one)
 
-    def end(_: Frame) -> None:
-        assert unmatched.unsure is not None
-        unmatched.unsure.append((other, unmatched.now))
-        ended.append(over)
+    class Ended:
+        def begin(self, _: Frame) -> None:
+            assert unmatched.unsure is not None
+            unmatched.unsure.append((other, unmatched.now))
+            ended.append(over)
 
     turns.expect_end(over, Moment(40, 1_000))
     frame = Frame(b"", 0, 0, 0)
-    turns.take([(41, begin, frame), (90, end, frame)], found, ended, Clock())
+    turns.take([(41, Asked(), frame), (90, Ended(), frame)], found, ended, Clock())
 
     assert turns.of_exchanges == [41]
     assert unmatched.unsure == [(other, 50)]

@@ -3,7 +3,16 @@ import pytest
 from kdiag.exchange.model import Exchange
 from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.tcp.extent import Extent, stream_origin
-from recordings.segment_tape import BROKER, CLIENT, Segment, Talk, batches, request, response
+from recordings.segment_tape import (
+    BROKER,
+    CLIENT,
+    Numbered,
+    Segment,
+    Talk,
+    batches,
+    request,
+    response,
+)
 
 STARTS = 2**32 - 10, 4_402_000_000 % 2**32
 POD = (0x0AF40107 << 16) | 9092
@@ -11,7 +20,7 @@ POD = (0x0AF40107 << 16) | 9092
 
 def extents_of(segments: list[Segment], *, rows: int = 1000) -> tuple[list[Extent], list[object]]:
     """Return where the connections of some segments are, and the discarded ones."""
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     decoder.link_sightings()
     extents = decoder.note_extents()
     for batch in batches(segments, rows):
@@ -58,7 +67,7 @@ def test_frames_note_where_in_the_stream_they_start(rows: int) -> None:
     """Only where somebody wants that, and however the packets were read."""
     asked = request(1) + request(2)
     talk = Talk().open().ask(asked, 9).tell(response(1) + response(2)).ask(request(3))
-    plain, noting = CaptureDecoder(hex), CaptureDecoder(hex)
+    plain, noting = CaptureDecoder(Numbered()), CaptureDecoder(Numbered())
     noting.note_extents()
     for decoder, expected in (
         (plain, {-1}),

@@ -33,13 +33,14 @@ class Rig:
     def __init__(self, first_sequence: int | None = 999, **limits: Any) -> None:
         self.sink = Sink()
         self.gaps: list[tuple[int, int, str]] = []
-        self.reassembly = Reassembly(self.sink, self._note, **limits)
+        self.reassembly = Reassembly(self.sink, self, **limits)
         if first_sequence is not None:
             self.reassembly.handle_syn(first_sequence)
 
-    def _note(self, direction: Reassembly, size: int, moment: Moment, reason: str) -> None:
+    def note_gap(self, reassembly: Reassembly, size: int, moment: Moment, reason: str) -> None:
+        """Keep a hole."""
         assert moment.packet
-        self.gaps.append((direction.offset, size, reason))
+        self.gaps.append((reassembly.offset, size, reason))
 
     def add(self, sequence: int, data: bytes, packet: int = 1) -> None:
         """Give the direction one segment."""

@@ -16,6 +16,7 @@ from recordings.segment_tape import (
     RST,
     STEP_NS,
     SYN,
+    Numbered,
     Segment,
     Talk,
     batches,
@@ -61,7 +62,7 @@ def decoded(
     segments: Sequence[Segment], rows: int, *, links: bool = True
 ) -> tuple[list[Item], Counts]:
     """Return what a decoder makes of segments, and its counts."""
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     if links:
         decoder.link_sightings()
     items = [item for batch in batches(segments, rows) for item in decoder.feed(batch)]
@@ -219,7 +220,7 @@ def test_batches_of_any_size_give_the_same(opens: bool) -> None:  # noqa: FBT001
 
 def test_handshakes_of_long_ago_are_forgotten() -> None:
     """The same numbers an hour later are a coincidence, or a capture that was replayed."""
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     decoder.link_sightings()
     for batch in batches(talk()):
         decoder.feed(batch)

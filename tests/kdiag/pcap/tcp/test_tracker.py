@@ -12,7 +12,7 @@ from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.tcp import tracker as tcp_tracker
 from kdiag.pcap.tcp.tracker import SynOptions, read_syn_options
-from recordings.segment_tape import BROKER, CLIENT, Segment, batch_of
+from recordings.segment_tape import BROKER, CLIENT, Numbered, Segment, batch_of
 from recordings.tcp_story import MS, OPTIONS, Story
 from tiers.cases import for_each
 
@@ -106,7 +106,7 @@ def test_the_facts_are_the_same_however_packets_are_divided() -> None:
     whole = batch_of(tape)._replace(time_ns=np.cumsum(gaps_ns, dtype=np.int64))
     found = []
     for size in (len(tape), 3000, 7):
-        decoder = CaptureDecoder(hex)
+        decoder = CaptureDecoder(Numbered())
         decoder.follow_tcp()
         items = []
         for first in range(0, len(tape), size):
@@ -135,7 +135,7 @@ def nonsense(dice: random.Random) -> Segment:
 def test_nonsense_is_followed_to_its_end(seed: int, size: int, is_long_ago: bool) -> None:  # noqa: FBT001 - hypothesis
     """Whatever numbers and times packets have, every wait lies between first and last segment."""
     dice = random.Random(seed)
-    decoder = CaptureDecoder(hex)
+    decoder = CaptureDecoder(Numbered())
     decoder.follow_tcp()
     items = []
     for number in range(3):

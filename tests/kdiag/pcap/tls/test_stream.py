@@ -12,7 +12,7 @@ from kdiag.pcap.kafka.frame_stream import FrameLimits, FrameStream, Skip
 from kdiag.pcap.tcp.segments import Piece, Segments
 from kdiag.pcap.tls.keylog import KeyLog
 from kdiag.pcap.tls.stream import UNKNOWN_LOSS, TlsStream
-from recordings.segment_tape import START_NS, STEP_NS, request
+from recordings.segment_tape import START_NS, STEP_NS, Unmatched, request
 from recordings.tls_capture import Stretch, connections, joined
 from secure_ends.tls_pair import HOST, Talk, make_peers
 
@@ -205,6 +205,21 @@ def test_another_target_may_take_over_in_the_middle(talk: Talk) -> None:
     assert later.data == b"thanks"
 
 
+class Losses:
+    """The owner of a stream of requests, which keeps what was passed over."""
+
+    def __init__(self) -> None:
+        self.skips: list[Skip] = []
+
+    def heuristics(self) -> RequestHeuristics:
+        """Return how to recognise a request of any client."""
+        return RequestHeuristics(1 << 20, set())
+
+    def skip(self, skip: Skip) -> None:
+        """Keep bytes of which no frame could be made."""
+        self.skips.append(skip)
+
+
 def test_frames_are_searched_for_behind_a_loss_of_unknown_size(tmp_path: Path) -> None:
     """Where the change of keys itself is lost, nobody knows how much was said before."""
     second = request(2)
@@ -212,17 +227,14 @@ def test_frames_are_searched_for_behind_a_loss_of_unknown_size(tmp_path: Path) -
     said = [Stretch(is_client=True, data=part) for part in parts]
     talk = make_peers(tmp_path, version=ssl.TLSVersion.TLSv1_2).talk(said)
     rig = Rig(talk.keylog)
-    sink = FrameSink([], [], lambda _: None, lambda _: None)
-    skipped: list[Skip] = []
-    limits = FrameLimits(1 << 20, 1 << 20)
-    looks = RequestHeuristics(limits.max_frame_bytes, set())
-    rig.stream.targets[1] = FrameStream(sink, limits, lambda: looks, skipped.append)
+    sink, losses = FrameSink([], [], Unmatched()), Losses()
+    rig.stream.targets[1] = FrameStream(sink, FrameLimits(1 << 20, 1 << 20), losses)
     flights = [number for number, (is_client, _) in enumerate(talk.wire) if is_client]
     lost = flights[1:4]
     for number, (is_client, data) in enumerate(talk.wire):
         rig.take(b"" if number in lost else data, is_client=is_client, size=len(data))
 
     assert [frame.data for _, _, frame in sink.starts] == [request(3)[4:], request(4)[4:]]
-    assert [(skip.offset, skip.size, skip.why) for skip in skipped] == [
+    assert [(skip.offset, skip.size, skip.why) for skip in losses.skips] == [
         (0, len(second) - 9, UNKNOWN_LOSS)
     ]

@@ -38,7 +38,7 @@ ENDS = [(CLIENT, BROKER), ("10.0.0.1:40001", BROKER), ("[fe80::1]:40000", "[fe80
 def decoded(path: Path) -> Iterator[Any]:
     """Yield what a capture holds."""
     reader = CaptureReader([path])
-    decoder = CaptureDecoder(reader.addresses.endpoint_text)
+    decoder = CaptureDecoder(reader.addresses)
     for batch in reader.read_segments():
         yield from decoder.feed(batch)
     yield from decoder.finish()

@@ -42,7 +42,7 @@ class Reading:
         keylog = KeyLog()
         keylog.add(keys)
         keylog.look_ahead = self.reader.find_secrets
-        decoder = CaptureDecoder(self.reader.addresses.endpoint_text, keylog=keylog)
+        decoder = CaptureDecoder(self.reader.addresses, keylog=keylog)
         decoder.link_sightings()
         self.notes = ExtractNotes(decoder, keeps_secrets=keeps_secrets)
         self.exchanges: list[Exchange] = []

@@ -33,7 +33,7 @@ def frames_and_spans(file: Path, least_bytes: int) -> list[tuple[Frame, bytes | 
     files = MappedFiles([str(file)])
     reader, batches = mapped(file, files)
     addresses = reader.index.addresses
-    decoder, spans = CaptureDecoder(addresses.endpoint_text), FrameSpans(addresses, least_bytes)
+    decoder, spans = CaptureDecoder(addresses), FrameSpans(addresses, least_bytes)
     items = []
     for batch in batches:
         spans.add(0, batch)
