@@ -16,7 +16,7 @@ from uuid import uuid4
 import msgspec
 
 from kdiag.errors import ReportError
-from kdiag.pipeline.output.checkpoint import read_whole, write_whole
+from kdiag.pipeline.output.whole_files import read_whole, write_whole
 
 T = TypeVar("T")
 

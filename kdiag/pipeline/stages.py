@@ -211,7 +211,7 @@ def _follow_brokers(
     sessions = FetchSessions()
     before, after = (f"{folder}/sessions-{context.partitionId()}" for folder in folders or ("", ""))
     if folders is not None:
-        sessions = load_state(before) or sessions
+        sessions = load_state(before, FetchSessions) or sessions
     _stage_sessions(follow_sessions(fetches, sessions), parts, staging)
     if folders is not None:
         save_state(after, sessions)

@@ -44,7 +44,7 @@ Partition = tuple[str, int]
 """A topic, or its id if the request has ids, and a partition."""
 
 
-class _Session(NamedTuple):
+class SessionTopics(NamedTuple):
     """The epoch of a session's next fetch, and the partitions of the session."""
 
     next_epoch: int
@@ -56,7 +56,7 @@ class FetchSessions:
 
     def __init__(self, max_sessions: int = DEFAULT_MAX_SESSIONS) -> None:
         self._max_sessions = max_sessions
-        self._sessions: dict[tuple[str, int], _Session] = {}
+        self._sessions: dict[tuple[str, int], SessionTopics] = {}
 
     def follow(self, dissection: Dissection) -> None:
         """Follow the next exchange; set the `session_topics` of an incremental fetch."""
@@ -91,7 +91,7 @@ class FetchSessions:
             return  # the broker has forgotten the session, or never knew it
         if session_id != _NO_SESSION:
             next_epoch = 1 if asked.session_epoch == _LAST_EPOCH else asked.session_epoch + 1
-            session = _Session(next_epoch, partitions)
+            session = SessionTopics(next_epoch, partitions)
             self._sessions[dissection.exchange.connection.broker, session_id] = session
             if len(self._sessions) > self._max_sessions:
                 del self._sessions[next(iter(self._sessions))]

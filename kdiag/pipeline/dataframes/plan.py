@@ -28,9 +28,9 @@ from kdiag.pipeline.input.split import Split, Walk, in_order, walk
 from kdiag.pipeline.input.split_index import CaptureUris
 from kdiag.pipeline.input.split_packets import FAILFAST, read_packets
 from kdiag.pipeline.job import Job
-from kdiag.pipeline.output.checkpoint import read_whole, write_whole
 from kdiag.pipeline.output.partitions import RUN
 from kdiag.pipeline.output.staging import Staged, StagedPiece, read_all, read_staged
+from kdiag.pipeline.output.whole_files import read_whole, write_whole
 from kdiag.pipeline.rows.group_rows import events_in, tabulate_groups
 from kdiag.pipeline.rows.packets import MappedFiles
 from kdiag.pipeline.run import stage_frames

@@ -8,6 +8,7 @@ readers. What it leaves is swept by the next run.
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
 from typing import Final
 
 import msgspec
@@ -15,9 +16,9 @@ from pyarrow import fs
 
 from kdiag.clock import NS_PER_S
 from kdiag.errors import ReportError
-from kdiag.pipeline.output.checkpoint import write_whole
 from kdiag.pipeline.output.partitions import Written
 from kdiag.pipeline.output.read_captures import refuse_doubles
+from kdiag.pipeline.output.whole_files import write_whole
 from kdiag.report.run_log import RUNS, LoggedRun, RunLog, TableStore, entry_path
 from kdiag.report.tables.catalog import TABLES
 from kdiag.report.uri import create_parent, resolve
@@ -89,8 +90,14 @@ def commit(  # noqa: PLR0913 - the last two are for runs that are replaced again
     spared, removed = (gone, forgotten) if spares_readers else ([], [*gone, *forgotten])
     run = msgspec.structs.replace(run, rows=rows, files=files, replaced=spared)
     enter(folder, run)
-    _remove(system, [f"{root}/{file}" for file in removed])
+    _remove(system, [f"{root}/{file}" for file in removed if _is_in_table(file)])
     return run
+
+
+def _is_in_table(file: str) -> bool:
+    """Return whether a path, as the log or a state has it, is one of a table's folder."""
+    table, *folders = PurePosixPath(file).parts or ("",)
+    return table in TABLES and ".." not in folders
 
 
 def enter(folder: str, run: LoggedRun) -> None:

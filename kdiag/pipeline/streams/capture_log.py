@@ -24,7 +24,7 @@ from pyarrow import fs
 from kdiag.clock import NS_PER_S
 from kdiag.errors import CaptureError, ReportError
 from kdiag.pipeline.input.split import read_positioned, walk, whole
-from kdiag.pipeline.output.checkpoint import read_whole, write_whole
+from kdiag.pipeline.output.whole_files import read_whole, write_whole
 from kdiag.report.uri import open_file, resolve
 
 DEFAULT_QUIET_NS: Final = 60 * NS_PER_S

@@ -19,6 +19,7 @@ from kdiag.pipeline.input.split import Split
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import load_state, save_state
 from kdiag.pipeline.output.staging import Staged, read_all, read_staged
+from kdiag.pipeline.output.whole_files import read_whole, write_whole
 from kdiag.pipeline.output.writer import GroupRows, TableWriter
 from kdiag.pipeline.rows.group_rows import emit_group_rows
 from kdiag.pipeline.rows.sightings import OF_GROUPS, read_sightings
@@ -69,7 +70,7 @@ def follow_groups(
         outcome: the frames of the batch and what they told of groups, staged.
     """
     before, after = (f"{folder}/groups" for folder in batch.folders)
-    groups: StreamGroups = load_state(before) or StreamGroups()
+    groups = load_state(before, StreamGroups) or StreamGroups()
     groups.learn_captures(batch.splits)
     remove_folder(batch.job.staging)
     told = _told(spark, batch.job, outcome)
@@ -109,7 +110,8 @@ def _told(spark: SparkSession, job: Job, outcome: Outcome) -> ToldBatch:
     chunks = share_chunks(job, outcome, {}, cores_of(spark))
     count = len(chunks.value.chunks)
     do_tasks(spark, count, partial(_keep_fetches, job, chunks))
-    return ToldBatch(sightings, [load_state(_fetches_uri(job, number)) for number in range(count)])
+    found = (read_whole(_fetches_uri(job, number)) for number in range(count))
+    return ToldBatch(sightings, [each or b"" for each in found])
 
 
 def _fetches_uri(job: Job, number: int) -> str:
@@ -120,5 +122,5 @@ def _keep_fetches(job: Job, work: Shared[Chunks], number: int) -> Iterator[int]:
     """Leave the fetches of a chunk of frames."""
     chunk = work.value.chunks[number]
     fetches = fetches_in(read_staged(chunk.file.uri, *chunk.batches))
-    save_state(_fetches_uri(job, number), fetches)
+    write_whole(_fetches_uri(job, number), fetches)
     yield number

@@ -26,9 +26,9 @@ from kdiag.errors import ReportError
 from kdiag.pcap.memory_budget import Limits
 from kdiag.pipeline.input.split import Split, Walk
 from kdiag.pipeline.job import Job
-from kdiag.pipeline.output.checkpoint import read_whole, write_whole
 from kdiag.pipeline.output.run_log import open_log, refuse_others
-from kdiag.pipeline.output.state_graph import FORMAT
+from kdiag.pipeline.output.state_graph import FORMAT, why_refused
+from kdiag.pipeline.output.whole_files import read_whole, write_whole
 from kdiag.pipeline.streams.capture_log import CaptureLog, FolderRules
 from kdiag.pipeline.tabulate import NameBytes
 from kdiag.report.run_log import LoggedRun
@@ -247,9 +247,7 @@ class States:
             if data is not None and (before is None or int(name) < before):
                 state = msgspec.json.decode(data, type=State)
                 if state.format != FORMAT:
-                    why = f"has format {state.format}, and kdiag {kdiag.__version__} reads {FORMAT}"
-                    todo = "close it with the release that wrote it, and begin a new one"
-                    raise ReportError(self._folder, f"{why}: {todo}")
+                    raise ReportError(self._folder, why_refused(state.format, state.kdiag))
                 return int(name), state
         return NO_BATCH, State(FORMAT, self._parts)
 

@@ -9,7 +9,7 @@ from pyarrow import fs
 
 from kdiag.errors import ReportError
 from kdiag.pipeline.job import Job
-from kdiag.pipeline.output.checkpoint import read_whole
+from kdiag.pipeline.output.whole_files import read_whole
 from kdiag.pipeline.streams.capture_log import CaptureContent
 from kdiag.pipeline.streams.states import NO_BATCH, States, StreamFacts, StreamJob
 from kdiag.report.uri import resolve

@@ -35,10 +35,11 @@ from kdiag.pipeline.input.captures import find_new_captures, note_changes
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order
 from kdiag.pipeline.job import Job
-from kdiag.pipeline.output.checkpoint import load_state, locked, save_state
+from kdiag.pipeline.output.checkpoint import load_state, save_state
 from kdiag.pipeline.output.read_captures import ReadCaptures
 from kdiag.pipeline.output.run_log import sweep
 from kdiag.pipeline.output.state_graph import FORMAT as STATE_FORMAT
+from kdiag.pipeline.output.whole_files import locked
 from kdiag.pipeline.output.writer import TableWriter, open_writer
 from kdiag.pipeline.rows.bundles import unbundle
 from kdiag.pipeline.rows.packets import MappedFiles
@@ -347,7 +348,7 @@ def _feed_part(job: Job, batch: _Batch, rows: Rows) -> Iterator[pa.RecordBatch]:
     assert context is not None
     part = RunPart(context.partitionId(), batch.parts)
     before, after = (f"{folder}/part-{part.number}" for folder in batch.folders)
-    decoder = load_state(before) or PartDecoder(part, job.rules)
+    decoder = load_state(before, PartDecoder) or PartDecoder(part, job.rules)
     decoder.learn_secrets(job.rules)
     if job.rules.follows_tcp:
         decoder.follow_tcp()
@@ -364,7 +365,7 @@ def _feed_part(job: Job, batch: _Batch, rows: Rows) -> Iterator[pa.RecordBatch]:
 
 def _end_part(job: Job, splits: Shared[list[Split]], before: str, number: int) -> Iterator[Outcome]:
     """End the connections of a part."""
-    decoder = load_state(f"{before}/part-{number}")
+    decoder = load_state(f"{before}/part-{number}", PartDecoder)
     if decoder is not None:
         writer = PartWriter(job, number)
         decoder.finish(writer.write, SegmentTimestamps(splits, job.times))

@@ -5,7 +5,8 @@ import pytest
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.reader import CaptureReader
-from kdiag.pipeline.output.checkpoint import load_state, read_whole, save_state, write_whole
+from kdiag.pipeline.output.checkpoint import load_state, save_state
+from kdiag.pipeline.output.whole_files import read_whole, write_whole
 from recordings.capture_sets import recorded_sets, write_hard_cases
 from tiers.sampling import sample
 
@@ -45,13 +46,15 @@ def told(item: Item) -> str:
 def decode(files: list[Path], uri: str | None) -> list[str]:
     """Return what a capture decodes to; with a uri, the decoder is kept after each block."""
     reader = CaptureReader(files, block_bytes=4096)
-    decoder = CaptureDecoder(reader.addresses.endpoint_text)
+    decoder = CaptureDecoder(reader.addresses)
     items: list[str] = []
     for batch in reader.read_segments():
         items += map(told, decoder.feed(batch))
         if uri is not None:
-            save_state(uri, (decoder, reader.index))
-            decoder, reader.index = load_state(uri)
+            save_state(uri, (decoder, reader.addresses))
+            kept = load_state(uri, tuple)
+            assert kept is not None
+            decoder, reader.index.addresses = kept
     return sorted([*items, *map(told, decoder.finish())])
 
 

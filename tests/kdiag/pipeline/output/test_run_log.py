@@ -78,6 +78,20 @@ def test_a_commit_that_breaks_off_changes_nothing_for_readers(tmp_path: Path) ->
     assert not Path(staging_folder(str(tmp_path), "r")).exists()
 
 
+def test_a_commit_removes_no_file_outside_of_the_tables(tmp_path: Path) -> None:
+    """Whatever the log names that others may write, or the state of a stream that went into it."""
+    folder, victim = tmp_path / "tables", tmp_path / "victim.parquet"
+    written = stage(folder, "r", (1, "b:1", "a"))
+    for target in (f"connections/../../{victim.name}", f"../{victim.name}", str(victim), ""):
+        victim.write_bytes(b"of others")
+        enter(str(folder), LoggedRun("r", files=[target], replaced=[target]))
+        commit(str(folder), open_log(str(folder)), LoggedRun("r"), [])
+        assert victim.exists(), target
+    commit(str(folder), open_log(str(folder)), LoggedRun("r"), written)
+    commit(str(folder), open_log(str(folder)), LoggedRun("r"), [])
+    assert files_in(folder) == []
+
+
 def test_nothing_is_swept_that_others_have_written(tmp_path: Path) -> None:
     """A folder may hold tables that no run has made; one that does not exist has nothing."""
     sweep(str(tmp_path / "new"), 0)

@@ -4,8 +4,8 @@ import pytest
 
 from kdiag.errors import ReportError
 from kdiag.pipeline.job import Job
-from kdiag.pipeline.output.checkpoint import locked
 from kdiag.pipeline.output.state_graph import FORMAT
+from kdiag.pipeline.output.whole_files import locked
 from kdiag.pipeline.streams.capture_log import CaptureLog, FolderRules
 from kdiag.pipeline.streams.states import HostTime, State, States, StreamJob
 from kdiag.pipeline.streams.status import HostStatus, status_of

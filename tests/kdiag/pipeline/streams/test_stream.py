@@ -14,6 +14,7 @@ from kdiag.pipeline.job import Job
 from kdiag.pipeline.output.checkpoint import load_state
 from kdiag.pipeline.run import run
 from kdiag.pipeline.streams.capture_log import FolderRules
+from kdiag.pipeline.streams.group_state import StreamGroups
 from kdiag.pipeline.streams.status import status_of
 from kdiag.pipeline.streams.stream import Messages, close, run_stream, start, wait
 from programs.kdiag_program import start_kdiag
@@ -125,8 +126,9 @@ def test_an_idle_connection_leaves_the_state(spark: "SparkSession", tmp_path: Pa
     assert idle[1] == idle[0]
     for name in ("exchanges", "rebalances", "members"):
         assert comparable(found[name]) == comparable(expected[name]), name
-    settled = load_state(f"{tmp_path}/checkpoint/state/00000001/groups").settled
-    assert sum(each.rows for each in settled) > 0
+    groups = load_state(f"{tmp_path}/checkpoint/state/00000001/groups", StreamGroups)
+    assert groups is not None
+    assert sum(each.rows for each in groups.settled) > 0
 
 
 def test_two_hosts_and_slow_copies_lose_nothing(spark: "SparkSession", tmp_path: Path) -> None:
@@ -168,7 +170,9 @@ def test_a_checkpoint_of_another_release_is_refused(spark: "SparkSession", folde
     state = Path(stream.checkpoint) / "state" / "00000000" / "state.json"
     state.parent.mkdir(parents=True)
     state.write_text('{"version": "0.0.0", "parts": 2}')
-    with pytest.raises(ReportError, match=r"has format 0, and kdiag .* reads 1: close it"):
+    with pytest.raises(
+        ReportError, match=r"has format 0, which another release wrote; kdiag .* reads 2: close"
+    ):
         start(spark, stream)
 
 
