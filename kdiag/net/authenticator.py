@@ -29,6 +29,11 @@ class Authenticator(Protocol):
         ...
 
     @property
+    def receive(self) -> NetworkReceive | None:
+        """Return the frame of the conversation that is being read."""
+        ...
+
+    @property
     def wants_write(self) -> bool:
         """Return whether it waits for the transport to accept bytes."""
         ...
@@ -68,6 +73,7 @@ class NoAuthenticator:
 
     is_complete = True
     wants_write = False
+    receive: NetworkReceive | None = None
     reauthenticate_at_ns: int | None = None
 
     def authenticate(self, transport: Transport) -> None:

@@ -180,7 +180,7 @@ class Channel:
     def waits_for_memory(self) -> bool:
         """Return whether a receive lacks memory: the channel may be muted for it."""
         receive = self._receive
-        return receive is not None and not receive.is_memory_allocated and self.transport.is_ready
+        return receive is not None and receive.is_memory_needed and self.transport.is_ready
 
     def finish_connect(self) -> None:
         """Finish the connect.
@@ -246,7 +246,7 @@ class Channel:
     def read(self, max_bytes: int, pool: MemoryPool) -> int:
         """Read the available bytes, up to the end of one frame, and return how many.
 
-        The channel mutes itself when the pool has no memory for the frame.
+        The channel mutes itself when the pool has no memory for the next bytes.
 
         Raises:
             InvalidReceiveError: if the peer sent a length that no frame may have.

@@ -1,7 +1,8 @@
 """Memory pools: limit the memory that all receives of a selector take together.
 
-A pool counts; it hands out no buffers. A receive reserves what its length prefix states before it
-reads the rest, grows its own buffer as bytes arrive, and gives the amount back when it is closed.
+A pool counts; it hands out no buffers. A receive reserves memory step by step as bytes arrive, and
+gives it back when it is closed. What a length prefix states reserves nothing: Kafka reserves it all
+at once, so there four connections of eight bytes can take the whole pool.
 
 Clients use `UNLIMITED`; `SimpleMemoryPool` is for the brokers of kdiag's lab (`queued.max.request.
 bytes`).

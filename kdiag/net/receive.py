@@ -1,7 +1,11 @@
 """Receives: incoming frames, which survive partial reads.
 
 A length prefix is only a claim. A negative one, or one above the limit, is refused; below the limit
-the buffer never grows beyond twice what has arrived plus one step.
+memory is reserved and the buffer grows as bytes arrive, never beyond twice those plus one step:
+
+    claimed 104,857,600    4 bytes have come        4 KiB are reserved
+                           4 KiB                    8 KiB
+                           64 MiB               100 MiB
 
 Source: Kafka's `NetworkReceive`.
 """
@@ -17,7 +21,9 @@ from kdiag.net.transport import Transport
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES, LENGTH_BYTES
 
 _LENGTH: Final = Struct(">i")
-_STEP_BYTES: Final = 64 * 1024
+_STEP_BYTES: Final = 4 * 1024
+_BURST_BYTES: Final = 64 * 1024
+"""A frame of so many bytes is read in one call, though its buffer grows in steps."""
 _MORE_BYTES: Final = 256
 """How many more bytes are read to recognise a foreign protocol."""
 _FIX: Final = "Check that the port is a Kafka listener's, and that both ends use TLS or neither"
@@ -46,6 +52,7 @@ class NetworkReceive:
         first_byte_ns: when the first byte of the prefix was read, since 1970; None before.
         last_byte_ns: when the last byte was read; None before the receive is completed.
         payload: the frame without its prefix; empty before the receive is completed.
+        is_memory_needed: whether the pool has refused the memory for the next bytes.
     """
 
     def __init__(
@@ -59,16 +66,16 @@ class NetworkReceive:
         Args:
             channel_id: the channel it comes from.
             max_bytes: the largest size that is not refused.
-            pool: where the memory for the frame is reserved until `close`.
+            pool: where memory is reserved, as the bytes of the frame arrive, until `close`.
         """
         self.channel_id = channel_id
         self.size: int | None = None
         self.first_byte_ns: int | None = None
         self.last_byte_ns: int | None = None
         self.payload = b""
+        self.is_memory_needed = False
         self._max_bytes = max_bytes
         self._pool = pool
-        self._is_memory_allocated = False
         self._reserved_bytes = 0
         self._chunks: list[bytearray] = []  # to be joined once: one that grew would be copied
         self._free = 0
@@ -84,14 +91,9 @@ class NetworkReceive:
         return 0 if self.size is None or self.is_completed else self.size - self._filled
 
     @property
-    def is_memory_needed(self) -> bool:
-        """Return whether the size is known and the pool has not given the memory for it."""
-        return self.size is not None and not self._is_memory_allocated
-
-    @property
-    def is_memory_allocated(self) -> bool:
-        """Return whether the pool has given the memory."""
-        return self._is_memory_allocated
+    def received_bytes(self) -> int:
+        """Return how much has arrived of the frame, or of its prefix before its size is known."""
+        return self._filled
 
     @property
     def is_completed(self) -> bool:
@@ -115,9 +117,12 @@ class NetworkReceive:
             if self._filled < LENGTH_BYTES:
                 return count
             self.size = self._read_size(transport)
-        if not self._is_memory_allocated and not self._try_allocate(self.size):
-            return count
         count += self._fill(transport, self.size)
+        while not self._free and self._filled < min(self.size, _BURST_BYTES):
+            more = self._fill(transport, self.size)
+            if not more:
+                break
+            count += more
         if self._filled == self.size and not self.is_completed:
             self.payload = b"".join(self._chunks)
             self._chunks.clear()
@@ -132,11 +137,8 @@ class NetworkReceive:
 
     def _fill(self, transport: Transport, stop: int) -> int:
         """Read once into the last chunk; chunks are added step by step, up to `stop` bytes."""
-        if self._filled == stop:
+        if self._filled == stop or not (self._free or self._try_grow(stop)):
             return 0
-        if not self._free:
-            self._free = min(max(_STEP_BYTES, self._filled), stop - self._filled)
-            self._chunks.append(bytearray(self._free))
         with memoryview(self._chunks[-1]) as chunk, chunk[len(chunk) - self._free :] as free:
             count = transport.read_into(free)
         self._free -= count
@@ -154,14 +156,17 @@ class NetworkReceive:
         self._filled = 0
         return size
 
-    def _try_allocate(self, size: int) -> bool:
-        """Reserve the memory for the frame, if the pool has it now."""
-        if size:
-            self._is_memory_allocated = self._pool.try_allocate(size)
-            self._reserved_bytes = size if self._is_memory_allocated else 0
-        else:
-            self._is_memory_allocated = True
-        return self._is_memory_allocated
+    def _try_grow(self, stop: int) -> bool:
+        """Add a chunk; one of the frame itself only if the pool has the memory for it now."""
+        size = min(max(_STEP_BYTES, self._filled), stop - self._filled)
+        if self.size is not None:
+            self.is_memory_needed = not self._pool.try_allocate(size)
+            if self.is_memory_needed:
+                return False
+            self._reserved_bytes += size
+        self._free = size
+        self._chunks.append(bytearray(size))
+        return True
 
 
 def _refusal(transport: Transport, prefix: bytes, limit: int) -> InvalidReceiveError:

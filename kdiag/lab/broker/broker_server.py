@@ -59,6 +59,8 @@ _QUIET_S: Final = 10.0
 """How long its thread may need to handle what has arrived."""
 MAX_IDLE_NS: Final = 600 * NS_PER_S
 """`connections.max.idle.ms`."""
+MAX_FRAME_NS: Final = 30 * NS_PER_S
+"""How long a frame may make no progress: Kafka's clients give up a request after as long."""
 QUEUED_BYTES: Final = 4 * DEFAULT_MAX_FRAME_BYTES
 """`queued.max.request.bytes`: requests that are being read take no more than this."""
 
@@ -206,6 +208,7 @@ class BrokerServer:
             make_channel=channels.make_channel,
             settings=SelectorSettings(
                 max_idle_ns=MAX_IDLE_NS,
+                max_frame_ns=MAX_FRAME_NS,
                 pool=SimpleMemoryPool(QUEUED_BYTES, DEFAULT_MAX_FRAME_BYTES),
             ),
         )

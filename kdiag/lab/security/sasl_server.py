@@ -61,6 +61,7 @@ class SaslServerAuthenticator:
         is_complete: whether he has.
         reauthenticate_at_ns: None: it is for the client to begin again.
         user: who he is, once that is proved.
+        receive: the frame that is being read.
     """
 
     reauthenticate_at_ns: int | None = None
@@ -99,7 +100,7 @@ class SaslServerAuthenticator:
         self._has_headers = False
         self._is_renewal = False
         self._send: NetworkSend | None = None
-        self._receive = self._new_receive()
+        self.receive = self._new_receive()
         self._first: bytes | None = None
         self._failure: AuthenticationError | None = None
         self._refusal: bytes | None = None
@@ -181,11 +182,11 @@ class SaslServerAuthenticator:
         if self._first is not None:
             frame, self._first = self._first, None
             return frame
-        receive = self._receive
+        receive = self.receive
         while not receive.is_completed:
             if not receive.read_from(transport, self._clock):
                 return None
-        self._receive = self._new_receive()
+        self.receive = self._new_receive()
         return bytes(receive.payload)
 
     def _handle(self, frame: bytes, peer: str) -> bytes | None:

@@ -65,6 +65,7 @@ class SaslAuthenticator:
 
     Attributes:
         is_complete: whether both ends are satisfied.
+        receive: the frame that is being read.
         reauthenticate_at_ns: when the client must authenticate again, on the monotonic clock; None
             is never.
         draw: returns a number from 0 to 1: when within a tenth of the session that is.
@@ -162,13 +163,13 @@ class SaslAuthenticator:
         self._requests: Generator[SaslRequest, bytes, int] = self._conversation.requests()
         self._begin_request(next(self._requests))
         if receive is not None:
-            self._receive = receive
+            self.receive = receive
 
     def _begin_request(self, request: SaslRequest) -> None:
         """Prepare the send of a request and the receive of its response."""
         self._request = request
         self._send = NetworkSend(self._channel_id, [request.data])
-        self._receive = self._new_receive()
+        self.receive = self._new_receive()
 
     def _new_receive(self) -> NetworkReceive:
         # Responses to earlier requests may have any size.
@@ -180,7 +181,7 @@ class SaslAuthenticator:
         if not self._send.is_completed:
             self._send.write_to(transport, self._clock)
             return self._send.is_completed
-        receive = self._receive
+        receive = self.receive
         while not receive.is_completed:
             if not receive.read_from(transport, self._clock):
                 return False
@@ -199,7 +200,7 @@ class SaslAuthenticator:
                     Fault.BROKEN_PROTOCOL,
                 )
             self._others.append(receive)
-            self._receive = self._new_receive()
+            self.receive = self._new_receive()
             return
         self._observe(receive)
         self._response_count += 1

@@ -19,6 +19,7 @@ from kdiag.errors import KdiagError
 from kdiag.net.channel import Channel, ChannelState
 from kdiag.net.memory_pool import MemoryPool
 from kdiag.net.receive import NetworkReceive
+from kdiag.net.selector.frame_deadlines import NO_DEADLINE, FrameDeadlines
 from kdiag.net.selector.metrics import SelectorMetrics
 
 _LOW_MEMORY_DIVISOR: Final = 10
@@ -31,18 +32,26 @@ class SelectorReads:
         completed: frames that arrived, at most one for each channel.
     """
 
-    def __init__(self, max_receive_bytes: int, pool: MemoryPool, metrics: SelectorMetrics) -> None:
+    def __init__(
+        self,
+        max_receive_bytes: int,
+        pool: MemoryPool,
+        metrics: SelectorMetrics,
+        max_frame_ns: int = NO_DEADLINE,
+    ) -> None:
         """Begin without channels.
 
         Args:
             max_receive_bytes: the largest frame that is not refused.
             pool: the memory for incoming frames.
             metrics: counts bytes and frames.
+            max_frame_ns: as `FrameDeadlines`.
         """
         self.completed: list[NetworkReceive] = []
         self._max_receive_bytes = max_receive_bytes
         self._pool = pool
         self._metrics = metrics
+        self._deadlines = FrameDeadlines(max_frame_ns)
         self._completed_ids: set[str] = set()
         self._buffered: dict[str, None] = {}  # ordered, unlike a set
         self._explicitly_muted: set[str] = set()
@@ -144,6 +153,15 @@ class SelectorReads:
         """Forget a channel that is closed."""
         self.drop_buffered(channel)
         self._explicitly_muted.discard(channel.id)
+        self._deadlines.forget(channel.id)
+
+    def observe_progress(self, channel: Channel, now_ns: int) -> None:
+        """Note how far the frame of a channel is, of its login as well, after a read."""
+        self._deadlines.observe(channel, now_ns)
+
+    def pop_overdue(self, now_ns: int) -> list[Channel]:
+        """Return, once, the channels whose frame makes no progress, with the error of each."""
+        return self._deadlines.pop_overdue(now_ns, self._explicitly_muted)
 
     def _keep_buffered(self, channel: Channel) -> None:
         self._buffered[channel.id] = None

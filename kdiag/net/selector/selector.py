@@ -34,6 +34,7 @@ from kdiag.net.address import Address, host_and_port
 from kdiag.net.channel import Channel, ChannelState, Disconnection
 from kdiag.net.memory_pool import UNLIMITED, MemoryPool
 from kdiag.net.receive import NetworkReceive
+from kdiag.net.selector.frame_deadlines import NO_DEADLINE
 from kdiag.net.selector.idle import IdleExpiry
 from kdiag.net.selector.metrics import SelectorMetrics
 from kdiag.net.selector.poller import READ, WRITE, Poller
@@ -58,6 +59,8 @@ class SelectorSettings(NamedTuple):
         max_idle_ns: how long a connection may be unused before it is closed; `NEVER` keeps it.
         max_receive_bytes: the largest frame that is not refused.
         pool: the memory for incoming frames.
+        max_frame_ns: how long a frame may make no progress before its connection is closed
+            (`FrameDeadlines`).
         send_buffer_bytes: SO_SNDBUF, or `SYSTEM_DEFAULT`.
         receive_buffer_bytes: SO_RCVBUF, or `SYSTEM_DEFAULT`.
         failed_authentication_delay_ns: how long a server lets a client wait for its refusal.
@@ -66,6 +69,7 @@ class SelectorSettings(NamedTuple):
     max_idle_ns: int = NEVER
     max_receive_bytes: int = DEFAULT_MAX_FRAME_BYTES
     pool: MemoryPool = UNLIMITED
+    max_frame_ns: int = NO_DEADLINE
     send_buffer_bytes: int = SYSTEM_DEFAULT
     receive_buffer_bytes: int = SYSTEM_DEFAULT
     failed_authentication_delay_ns: int = 0
@@ -117,7 +121,9 @@ class Selector:
         self._make_channel = make_channel
         self._settings = settings
         self._poller = Poller()
-        self._reads = SelectorReads(settings.max_receive_bytes, settings.pool, self.metrics)
+        self._reads = SelectorReads(
+            settings.max_receive_bytes, settings.pool, self.metrics, settings.max_frame_ns
+        )
         self._writes = SelectorWrites(self.metrics)
         self._channels: dict[str, Channel] = {}
         self._closing: dict[str, Channel] = {}
@@ -207,9 +213,9 @@ class Selector:
         now_ns = self._clock.monotonic_ns()
         for channel_id, events in self._channels_to_process(ready):
             self._idle.touch(channel_id, now_ns)
-            self._process(self._channels[channel_id], events)
+            self._process(self._channels[channel_id], events, now_ns)
         self._close_refused()
-        self._close_idle(now_ns)
+        self._close_expired(now_ns)
 
     def wakeup(self) -> None:
         """End a `poll` that waits, or the next one; safe from any thread."""
@@ -377,7 +383,7 @@ class Selector:
         self._immediately_connected = set()
         return [*buffered, *self._reads.in_turn(ready), *immediate]
 
-    def _process(self, channel: Channel, events: int) -> None:
+    def _process(self, channel: Channel, events: int, now_ns: int) -> None:
         """Connect, authenticate, read and write, as far as the channel can."""
         try:
             self._prepare(channel)
@@ -393,6 +399,7 @@ class Selector:
         except _FAILURES as error:
             self._fail(channel, error, CloseMode.NOTIFY_ONLY)
             return
+        self._reads.observe_progress(channel, now_ns)
         self._watch(channel)
 
     def _prepare(self, channel: Channel) -> None:
@@ -425,12 +432,16 @@ class Selector:
                 channel.authenticator.handle_authentication_failure(channel.transport)
             self._close(channel, CloseMode.GRACEFUL)
 
-    def _close_idle(self, now_ns: int) -> None:
+    def _close_expired(self, now_ns: int) -> None:
+        """Close what was idle for too long, and frames that make no progress."""
+        expired = self._reads.pop_overdue(now_ns)
         channel_id = self._idle.expired(now_ns)
         if channel_id is not None:
-            channel = self._channels[channel_id]
-            channel.state = ChannelState.EXPIRED
-            self._close(channel, CloseMode.GRACEFUL)
+            expired.append(self._channels[channel_id])
+        for channel in expired:
+            if channel.id in self._channels:  # it may be both
+                channel.state = ChannelState.EXPIRED
+                self._close(channel, CloseMode.GRACEFUL)
 
     def _close(self, channel: Channel, mode: CloseMode) -> None:
         """Take an open channel out of every list, and end it unless it has frames to hand out."""

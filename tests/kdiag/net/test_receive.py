@@ -142,7 +142,7 @@ def test_a_pool_without_memory_stops_a_receive_behind_its_prefix() -> None:
     transport, receive = MemoryTransport(b"\0\0\0\4abcd"), NetworkReceive("1", pool=pool)
     assert pool.try_allocate(7)
     assert receive.read_from(transport, ManualClock()) == 4
-    assert (receive.is_memory_needed, receive.is_memory_allocated) == (True, False)
+    assert (receive.is_memory_needed, receive.received_bytes) == (True, 0)
     assert transport.incoming == b"abcd"
     pool.release(7)
     assert receive.read_from(transport, ManualClock()) == 4
@@ -151,6 +151,49 @@ def test_a_pool_without_memory_stops_a_receive_behind_its_prefix() -> None:
     receive.close()
     receive.close()
     assert pool.available_bytes == 10
+
+
+def test_memory_is_reserved_as_bytes_arrive() -> None:
+    """Eight bytes of a claim of 100 MiB reserve a step, 10,000 at most twice what has come."""
+    pool = SimpleMemoryPool(100 << 20, 100 << 20)
+    transport = MemoryTransport(struct.pack(">ihh", 100 << 20, 0, 9))
+    receive, reserved = NetworkReceive("1", 100 << 20, pool), []
+    for more in (0, 10_000, 100_000):
+        transport.incoming += bytes(more)
+        while receive.read_from(transport, ManualClock()):
+            pass
+        reserved.append((100 << 20) - pool.available_bytes)
+    receive.close()
+
+    assert reserved == [4096, 16384, 131072]
+    assert pool.available_bytes == 100 << 20
+
+
+@for_each("size", [1, 4096, 4097, 20_000, 65_536])
+def test_a_frame_of_up_to_64_kib_that_is_here_is_read_at_once(size: int) -> None:
+    """Its buffer grows in steps, and it reserves its size and nothing more."""
+    pool = SimpleMemoryPool(100_000, 100_000)
+    receive = NetworkReceive("1", pool=pool)
+    data = bytes(number % 251 for number in range(size))
+    transport = MemoryTransport(struct.pack(">i", size) + data + b"next")
+    assert receive.read_from(transport, ManualClock()) == 4 + size
+    assert (receive.payload, pool.available_bytes) == (data, 100_000 - size)
+    assert transport.incoming == b"next"
+
+
+def test_a_receive_that_runs_out_of_memory_midway_goes_on_when_there_is_some() -> None:
+    """Nothing that it has read is lost."""
+    pool, data = SimpleMemoryPool(8192, 8192), bytes(range(256)) * 32
+    receive = NetworkReceive("1", pool=pool)
+    transport = MemoryTransport(struct.pack(">i", len(data)) + data)
+    assert pool.try_allocate(4096)
+    assert receive.read_from(transport, ManualClock()) == 4 + 4096
+    assert receive.is_memory_needed
+    pool.release(4096)
+    receive.read_from(transport, ManualClock())
+    assert (receive.is_memory_needed, receive.payload) == (False, data)
+    receive.close()
+    assert pool.available_bytes == 8192
 
 
 def test_a_frame_that_the_pool_can_never_hold_is_refused() -> None:

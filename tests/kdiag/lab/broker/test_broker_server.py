@@ -1,3 +1,6 @@
+import socket
+import struct
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -37,6 +40,25 @@ def test_an_old_release_speaks_old_versions(tmp_path: Path) -> None:
             assert [broker.node_id for broker in response.brokers] == [3]
             client.send(MetadataRequest(topics=None), 6)
             assert client.receive_frame() == b""
+
+
+def test_unfinished_frames_of_any_claim_hold_up_no_other_client(lab: LabCluster) -> None:
+    """Twenty frames that claim 100 MiB each, and stop behind four bytes."""
+    port = lab.nodes[0].port
+    with ExitStack() as held:
+        for _ in range(20):
+            half_open = held.enter_context(socket.create_connection(("127.0.0.1", port)))
+            half_open.sendall(struct.pack(">ihh", 100 << 20, 0, 9))
+        lab.nodes[0].await_quiet()
+        with LabClient(port) as client:
+            response = client.ask(MetadataRequest(topics=None), MetadataResponse, 5)
+    assert len(response.brokers) == len(lab.nodes)
+
+
+def test_a_broker_gives_an_unfinished_frame_up(lab: LabCluster) -> None:
+    """Its selector has a deadline for frames, which is shorter than that for idle connections."""
+    settings = lab.nodes[0].processor.selector._settings
+    assert 0 < settings.max_frame_ns < settings.max_idle_ns
 
 
 def test_a_port_in_use_is_said(lab: LabCluster, tmp_path: Path) -> None:
