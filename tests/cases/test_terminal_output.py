@@ -196,14 +196,16 @@ def test_transactions_fit() -> None:
 
 
 @pytest.mark.thorough
-def test_faults_fit() -> None:
+def test_faults_fit(tmp_path: Path) -> None:
     """However long the rule is."""
     with ControlPort(FaultBook(ManualClock())) as port:
+        (tmp_path / "token").write_text(port.token)
+        place = ("--control", port.address, "--control-token", str(tmp_path / "token"))
         rule = "Fetch topic=" + "orders-" * 30 + " delay=1s p=0.1"
-        kdiag("lab", "fault", "add", rule, "Produce close=after", "--control", port.address)
+        kdiag("lab", "fault", "add", rule, "Produce close=after", *place)
         for width in WIDTHS:
             for command in (("list",), ("remove", "1"), ("remove", "77")):
-                check_width(["lab", "fault", *command, "--control", port.address], width)
+                check_width(["lab", "fault", *command, *place], width)
 
 
 @pytest.mark.thorough

@@ -47,8 +47,8 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
         "Spark": """--catalog --checkpoint --close --conf --dialect --every --host-of --hourly
             --idle --jars --master --mode --most-files --name --new --once --packages --parts
             --shuffle-payloads --split-mb --wait-for-copies""",
-        "Lab": """--both --client-auth --client-files --control --control-port --data --fault
-            --faults --host --junit --keep --listener --nodes --pcap --sasl-mechanism
+        "Lab": """--both --client-auth --client-files --control --control-port --control-token
+            --data --fault --faults --host --junit --keep --listener --nodes --pcap --sasl-mechanism
             --seed-records --tls --users --without-disturbance""",
         "Limits": "--max-bytes --max-frame --max-memory --max-waiting --timeout",
         "Connection": """--as-version --bootstrap-server --config --debug --password --password-file

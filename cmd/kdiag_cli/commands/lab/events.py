@@ -17,6 +17,7 @@ from kdiag.lab.broker.lab_cluster import LabCluster
 from kdiag.lab.broker.lab_status import LabStatus
 from kdiag.lab.fault.fault_book import ListedFault, fault_document
 from kdiag_cli.commands.lab.access import LabAccess
+from kdiag_cli.commands.lab.faults.options import OpenControl
 from kdiag_cli.commands.lab.options import LabOptions
 from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.terminal import Output
@@ -39,7 +40,7 @@ class EventPrinter:
         access: LabAccess,
         files: list[Path],
         options: LabOptions,
-        control: str | None = None,
+        control: OpenControl | None = None,
     ) -> None:
         """Print where the lab is, and how clients get in."""
         image = lab.controller.image
@@ -62,7 +63,8 @@ class EventPrinter:
             cluster_id=image.cluster_id,
             release=options.release,
             listeners=listeners,
-            control=control,
+            control=control and control.address,
+            control_token=control and str(control.token_file),
             topics=[
                 {"topic": name, "partitions": len(topic.partitions)}
                 for name, topic in sorted(image.topics.items())

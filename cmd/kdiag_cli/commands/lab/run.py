@@ -28,7 +28,7 @@ from kdiag.lab.fault.fault_book import FaultBook
 from kdiag.lab.security.users import UserStore
 from kdiag_cli.commands.lab.access import LabAccess, make_access, write_client_files
 from kdiag_cli.commands.lab.events import EventPrinter
-from kdiag_cli.commands.lab.faults.options import book_of, open_control
+from kdiag_cli.commands.lab.faults.options import OpenControl, book_of, open_control
 from kdiag_cli.commands.lab.options import LabOptions
 from kdiag_cli.commands.lab.screen import LabScreen
 from kdiag_cli.exit_code import ExitCode
@@ -78,7 +78,7 @@ class _Reporter:
             self._screen.say(text)
 
     def tell_ready(
-        self, lab: LabCluster, access: LabAccess, files: list[Path], control: str | None
+        self, lab: LabCluster, access: LabAccess, files: list[Path], control: OpenControl | None
     ) -> None:
         """Tell where the lab is."""
         if self._events is not None:
@@ -93,7 +93,8 @@ class _Reporter:
             say(f"{listener.protocol} at {lab.bootstrap_of(listener.protocol)}, settings in {file}")
         self._output.line(f"bootstrap.servers={lab.bootstrap}")
         if control is not None:
-            self._output.line(f"control={control}")
+            say(f"control port: its token is in {control.token_file}")
+            self._output.line(f"control={control.address}")
         self._output.flush()
 
     def tell_status(self, lab: LabCluster) -> None:
@@ -175,7 +176,8 @@ def _start(
     files = write_client_files(lab, access)
     if options.seed_count:
         seed_records(lab, options.seed_count, clock)
-    reporter.tell_ready(lab, access, files, open_control(closing, book, options.control_port, lab))
+    control = open_control(closing, book, options.control_port, lab, access.folder)
+    reporter.tell_ready(lab, access, files, control)
     return lab
 
 

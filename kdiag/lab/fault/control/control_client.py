@@ -1,32 +1,44 @@
 """A client of a control port: what `kdiag lab fault` and tests of other programs use.
 
-control = ControlClient("127.0.0.1:8095")
+control = ControlClient("127.0.0.1:8095", token)
 fault = control.add("Fetch delay=1s")
 control.listed()[0]["fired"]
 control.remove(fault["id"])
 """
 
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from typing import Any, Final
 
 import msgspec
 
 from kdiag.errors import ConfigError, ConnectError, Layer
-from kdiag.lab.fault.control.control_port import FAULTS_PATH
+from kdiag.lab.fault.control.control_port import AUTHORIZATION, BEARER, FAULTS_PATH
 
 _LONGEST_S: Final = 10.0
 _MOST_BYTES: Final = 16 << 20
 _FIX: Final = "Give the address that kdiag lab --control-port printed"
 
 
-class ControlClient:
-    """Asks a control port; each time over a connection of its own."""
+class TokenRefusedError(ConfigError):
+    """The control port wants another token."""
 
-    def __init__(self, address: str) -> None:
+
+class ControlClient:
+    """Asks a control port; each time over a connection of its own.
+
+    Attributes:
+        address: `host:port`.
+        port: of it.
+        token: that of the control port.
+    """
+
+    def __init__(self, address: str, token: str = "") -> None:
         """Prepare to ask.
 
         Args:
             address: `host:port`; also with `http://` before it.
+            token: that of the control port.
 
         Raises:
             ConfigError: if it is something else.
@@ -35,7 +47,8 @@ class ControlClient:
         host, colon, port = self.address.rpartition(":")
         if not colon or not host or not (port.isascii() and port.isdigit() and len(port) < 6):  # noqa: PLR2004 - digits
             raise ConfigError("", "control port", f"{address!r} is not HOST:PORT")
-        self._host, self._port = host.strip("[]"), int(port)
+        self._host, self.port = host.strip("[]"), int(port)
+        self.token = token
 
     def __repr__(self) -> str:
         return f"<ControlClient of {self.address}>"
@@ -44,7 +57,7 @@ class ControlClient:
         """Add a fault, in the grammar or as a mapping, and return it with its id.
 
         Raises:
-            ConfigError: if it is not a fault.
+            ConfigError: if it is not a fault, or the token is refused, as in the other methods.
             ConnectError: if there is no control port.
         """
         return self._ask("POST", FAULTS_PATH, msgspec.json.encode({"fault": fault}))
@@ -77,8 +90,10 @@ class ControlClient:
         return count
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
-        connection = HTTPConnection(self._host, self._port, timeout=_LONGEST_S)
-        headers = {} if body is None else {"Content-Type": "application/json"}
+        connection = HTTPConnection(self._host, self.port, timeout=_LONGEST_S)
+        headers = {AUTHORIZATION: f"{BEARER}{self.token}"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
         try:
             connection.request(method, path, body, headers)
             response = connection.getresponse()
@@ -91,6 +106,8 @@ class ControlClient:
             connection.close()
         if not isinstance(document, dict):
             raise ConnectError(self.address, Layer.TCP, "what answers is no control port", _FIX)
+        if response.status == HTTPStatus.UNAUTHORIZED:
+            raise TokenRefusedError("", self.address, str(document.get("error")))
         if "error" in document:
             raise ConfigError("", self.address, str(document["error"]))
         return document

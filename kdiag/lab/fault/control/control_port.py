@@ -10,18 +10,27 @@
 
 The brokers are there for a lab, not for a proxy.
 
-Whatever is wrong is `{"schema": 1, "error": "..."}` with a status of 400 or more. Requests are
-taken one after another, each with a limit of time and of size. Pages in a browser cannot use it: it
-wants JSON as the content type, which they may not send elsewhere, and a Host of this machine.
+Whatever is wrong is `{"schema": 1, "error": "..."}` with a status of 400 or more. Other users of
+this machine cannot use it: each request must bring the token, which whoever opens the port hands to
+those who may (`Authorization: Bearer TOKEN`). Pages in a browser cannot, either: it wants JSON as
+the content type, which they may not send elsewhere, and a Host of this machine.
+
+Each connection has a thread and five seconds for its request and the response, whatever it sends or
+reads meanwhile; where 64 are open, the oldest one makes room for a new one.
 """
 
+import hmac
+import secrets
+import socket
+from contextlib import suppress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
 from typing import Any, Final, Protocol, Self
 
 import msgspec
 
+from kdiag.clock import NS_PER_S, Clock, SystemClock
 from kdiag.errors import ConfigError, ConnectError, KdiagError, Layer
 from kdiag.lab.fault.fault_book import FaultBook, fault_document
 from kdiag.lab.fault.grammar import fault_of, parse_fault
@@ -34,9 +43,19 @@ NODES_PATH: Final = "/nodes"
 MOST_BODY_BYTES: Final = 64 * 1024
 SCHEMA: Final = 1
 
+AUTHORIZATION: Final = "Authorization"
+BEARER: Final = "Bearer "
+
 _JSON: Final = "application/json"
-_LONGEST_S: Final = 5.0
-"""How long a request may take to come, and the next one of the same connection."""
+_LONGEST_NS: Final = 5 * NS_PER_S
+"""How long a connection lasts."""
+_MOST_CONNECTIONS: Final = 64
+_SWEEP_S: Final = 0.1
+_TOKEN_BYTES: Final = 32
+_UNAUTHORIZED: Final = (
+    "the token is wrong or missing: expected the header Authorization: Bearer TOKEN, with the "
+    "token from the file that kdiag named when it opened the control port"
+)
 _HOSTS: Final = frozenset(("127.0.0.1", "localhost", "[::1]"))
 
 
@@ -57,6 +76,7 @@ class ControlPort:
 
     Attributes:
         port: where.
+        token: what each request must bring; a new one for each port.
     """
 
     def __init__(
@@ -72,9 +92,10 @@ class ControlPort:
         Raises:
             ConnectError: if that port cannot be had.
         """
-        handler = type("_BookHandler", (_Handler,), {"book": book, "nodes": nodes})
+        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        given = {"book": book, "nodes": nodes, "token": self.token}
         try:
-            self._server = HTTPServer((LOOPBACK, port), handler)
+            self._server = _Server((LOOPBACK, port), type("_BookHandler", (_Handler,), given))
         except (OSError, OverflowError) as error:
             place = host_and_port(LOOPBACK, port)
             why = f"the control port cannot listen there: {error}"
@@ -82,7 +103,7 @@ class ControlPort:
             raise ConnectError(place, Layer.TCP, why, fix) from None
         self.port: int = self._server.server_address[1]
         self._thread = Thread(
-            target=self._server.serve_forever, args=(0.1,), name="control-port", daemon=True
+            target=self._server.serve_forever, args=(_SWEEP_S,), name="control-port", daemon=True
         )
 
     def __enter__(self) -> Self:
@@ -106,6 +127,55 @@ class ControlPort:
         return host_and_port(LOOPBACK, self.port)
 
 
+class _Server(ThreadingHTTPServer):
+    """A thread for each connection, which ends after a time whatever its client does."""
+
+    daemon_threads = True
+    clock: Clock = SystemClock()
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self._opened_ns: dict[socket.socket, int] = {}  # the oldest is the first
+        self._lock = Lock()
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread; the oldest connection ends if there are too many."""
+        with self._lock:
+            if len(self._opened_ns) >= _MOST_CONNECTIONS:
+                self._end(next(iter(self._opened_ns)))
+            self._opened_ns[request] = self.clock.monotonic_ns()
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection that is answered, or has ended."""
+        with self._lock:
+            self._opened_ns.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """End what has lasted too long, several times a second."""
+        due_ns = self.clock.monotonic_ns() - _LONGEST_NS
+        with self._lock:
+            for request in [each for each, at_ns in self._opened_ns.items() if at_ns <= due_ns]:
+                self._end(request)
+
+    def server_close(self) -> None:
+        """Stop listening, and end every connection."""
+        super().server_close()
+        with self._lock:
+            for request in [*self._opened_ns]:
+                self._end(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Do nothing: a client that hangs up is not an error of the lab."""
+
+    def _end(self, request: socket.socket) -> None:
+        """Have the thread of a connection read and write no more; it closes the socket."""
+        del self._opened_ns[request]
+        with suppress(OSError):
+            request.shutdown(socket.SHUT_RDWR)
+
+
 class _RefusedError(Exception):
     """A request that is wrong."""
 
@@ -120,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     book: FaultBook
     nodes: ControlledNodes | None
-    timeout = _LONGEST_S
+    token: str
     protocol_version = "HTTP/1.1"
     server_version = "kdiag"
     sys_version = ""
@@ -163,6 +233,9 @@ class _Handler(BaseHTTPRequestHandler):
         host = self.headers.get("Host", "").rpartition(":")[0]
         if host not in _HOSTS:
             raise _RefusedError(HTTPStatus.FORBIDDEN, "the Host is not this machine's")
+        given = self.headers.get(AUTHORIZATION, "")
+        if not hmac.compare_digest(given.encode(), f"{BEARER}{self.token}".encode()):
+            raise _RefusedError(HTTPStatus.UNAUTHORIZED, _UNAUTHORIZED)
         is_of_faults = self.path == FAULTS_PATH or self.path.startswith(f"{FAULTS_PATH}/")
         if not is_of_faults and not self._is_of_nodes:
             raise _RefusedError(HTTPStatus.NOT_FOUND, self._paths_text)

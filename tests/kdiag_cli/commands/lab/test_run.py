@@ -177,6 +177,7 @@ def test_a_program_hears_what_faults_did() -> None:
     out, _ = run(OPTIONS._replace(is_json=True, faults=(fault,), control_port=0))
     ready, stopped = (json.loads(line) for line in out.splitlines())
     assert ready["control"].startswith("127.0.0.1:")
+    assert ready["control_token"].endswith("/control.token")
     assert [each["fault"] for each in stopped["faults"]] == ["Fetch delay=1s"]
 
 

@@ -1,5 +1,6 @@
 """`kdiag lab fault`: its commands, their arguments and options."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,7 +19,8 @@ Examples:
 \b
 `seen` is how many requests a fault's filters have let through, `fired` for how many of them it has
 happened, `in_situation` how many others it has concerned as long as it lasted, and `passed_over`
-how many answers had no place for it. KDIAG_LAB_CONTROL can be the address, too.
+how many answers had no place for it. KDIAG_LAB_CONTROL can be the address, too. Only the user who
+started the lab or the proxy can use its control port; see --control-token.
 
 \b
 Exit codes: 0 done, 2 wrong usage, 3 no control port answers.
@@ -57,6 +59,17 @@ Control = Annotated[
     ),
 ]
 
+ControlToken = Annotated[
+    Path | None,
+    typer.Option(
+        "--control-token",
+        metavar="FILE",
+        help="The file with the token of the control port, as `kdiag lab` named it. By default the "
+        "one that a lab or proxy of yours has left for this port.",
+        dir_okay=False,
+    ),
+]
+
 
 class ListFaultsByDefault(DefaultGroup):
     """Lists where no command is named."""
@@ -76,15 +89,17 @@ app = typer.Typer(
 def list_faults(
     *,
     control: Control = None,
+    control_token: ControlToken = None,
     output: OutputFormat = LiveFormat.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
     """List the faults that are in force, with their counters."""
     from kdiag_cli.commands.lab.faults import run  # noqa: PLC0415 - 30 ms, not for --help
 
+    address = run.ControlAddress(control, control_token)
     choose_form(output.document)
     try:
-        code = run.show(control, output.result, has_headers=not no_headers)
+        code = run.show(address, output.result, has_headers=not no_headers)
     finally:
         choose_form(DocumentForm.JSON)
     raise typer.Exit(code)
@@ -95,11 +110,13 @@ def add_faults(
     faults: Annotated[list[str], typer.Argument(metavar="FAULT...", help="What goes wrong.")],
     *,
     control: Control = None,
+    control_token: ControlToken = None,
 ) -> None:
     """Put faults into force, and print the number of each."""
     from kdiag_cli.commands.lab.faults import run  # noqa: PLC0415 - as above
 
-    raise typer.Exit(run.add(control, faults))
+    address = run.ControlAddress(control, control_token)
+    raise typer.Exit(run.add(address, faults))
 
 
 @app.command("remove", cls=CommandPage, epilog=REMOVE_EXAMPLES)
@@ -110,13 +127,15 @@ def remove_faults(
     *,
     are_all: Annotated[bool, typer.Option("--all", help="Remove every fault.")] = False,
     control: Control = None,
+    control_token: ControlToken = None,
 ) -> None:
     """End faults."""
     from kdiag_cli.commands.lab.faults import run  # noqa: PLC0415 - as above
 
     if bool(numbers) == are_all:
         raise typer.BadParameter("give numbers, or --all", param_hint="NUMBER...")
-    raise typer.Exit(run.remove(control, numbers or ()))
+    address = run.ControlAddress(control, control_token)
+    raise typer.Exit(run.remove(address, numbers or ()))
 
 
 @app.command("schema", cls=CommandPage, epilog=SCHEMA_EXAMPLES)

@@ -21,7 +21,7 @@ from kdiag.lab.fault.fault_book import FaultBook, fault_document
 from kdiag.lab.fault.rule import FaultRule
 from kdiag.lab.proxy.proxy_server import ProxyServer, ProxySettings
 from kdiag.net.address import host_and_port
-from kdiag_cli.commands.lab.faults.options import book_of, open_control
+from kdiag_cli.commands.lab.faults.options import OpenControl, book_of, open_control
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.run import run_live
 from kdiag_cli.options.live import LiveOptions, client_config
@@ -67,7 +67,7 @@ class _ProxyReporter(logging.Handler):
         else:
             say(text)
 
-    def tell_ready(self, proxy: ProxyServer, control: str | None) -> None:
+    def tell_ready(self, proxy: ProxyServer, control: OpenControl | None) -> None:
         """Tell where the proxy is."""
         nodes = [
             (node_id, host_and_port(*proxy.addresses.broker_at(node_id)), port)
@@ -84,14 +84,16 @@ class _ProxyReporter(logging.Handler):
                 bootstrap=proxy.bootstrap,
                 nodes=told,
                 pid=os.getpid(),
-                control=control,
+                control=control and control.address,
+                control_token=control and str(control.token_file),
             )
             return
         for node_id, place, port in nodes:
             say(f"proxy: broker {node_id} at {place} is {host_and_port(host, port)}")
         self._output.line(f"bootstrap.servers={proxy.bootstrap}")
         if control is not None:
-            self._output.line(f"control={control}")
+            say(f"control port: its token is in {control.token_file}")
+            self._output.line(f"control={control.address}")
         self._output.flush()
 
     def tell_end(self, proxy: ProxyServer, book: FaultBook | None) -> None:

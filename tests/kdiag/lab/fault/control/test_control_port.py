@@ -1,11 +1,13 @@
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http.client import HTTPConnection
 from typing import Any
 
 import msgspec
 import pytest
 
-from kdiag.clock import ManualClock
+from kdiag.clock import NS_PER_S, ManualClock
 from kdiag.errors import ConfigError, ConnectError
 from kdiag.lab.fault.control.control_port import MOST_BODY_BYTES, ControlPort
 from kdiag.lab.fault.fault_book import FaultBook
@@ -20,13 +22,18 @@ def control() -> Iterator[ControlPort]:
         yield port
 
 
+def bearing(token: str) -> dict[str, str]:
+    """Return the header that brings a token."""
+    return {"Authorization": f"Bearer {token}"}
+
+
 def ask(
     control: ControlPort, method: str, path: str, body: bytes = b"", **headers: str
 ) -> tuple[int, Any]:
     """Return the status and the document of an answer."""
     connection = HTTPConnection("127.0.0.1", control.port, timeout=30)
     given = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, path, body or None, JSON | given)
+    connection.request(method, path, body or None, JSON | bearing(control.token) | given)
     answer = connection.getresponse()
     document = msgspec.json.decode(answer.read())
     connection.close()
@@ -90,6 +97,60 @@ def test_what_is_wrong_is_said(  # noqa: PLR0913 - a request and its answer
     assert found == status
     assert why in document["error"]
     assert ask(control, "GET", "/faults")[0] == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+@pytest.mark.parametrize(
+    "given", ["", "Bearer", "Bearer ", "bearer {}", "Bearer {}x", "{}", "\xe9"]
+)
+def test_without_its_token_it_obeys_nobody(control: ControlPort, method: str, given: str) -> None:
+    """Other users of the machine reach the port as well as its owner."""
+    body = b'{"fault":"any delay=1ms"}'
+    authorization = given.format(control.token)
+    status, document = ask(control, method, "/faults", body, Authorization=authorization)
+    assert status == 401
+    assert "Authorization: Bearer TOKEN" in document["error"]
+    assert control.token not in document["error"]
+    assert ask(control, "GET", "/faults")[1]["faults"] == []
+
+
+def test_each_port_has_a_token_of_its_own(control: ControlPort) -> None:
+    """Who may use one may not use another for that."""
+    with ControlPort(FaultBook(ManualClock())) as other:
+        assert ask(control, "GET", "/faults", **bearing(other.token))[0] == 401
+        assert ask(other, "GET", "/faults")[0] == 200
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /faults HTTP/1.1\r\nHost: 127.0.0.1:1\r\nContent-"])
+def test_slow_clients_hold_up_no_others(control: ControlPort, sent: bytes) -> None:
+    """Not even more of them than there are threads for: the oldest makes room."""
+    with ExitStack() as slow:
+        clients = [
+            slow.enter_context(socket.create_connection(("127.0.0.1", control.port), 30))
+            for _ in range(70)
+        ]
+        for client in clients:
+            client.sendall(sent)
+        assert ask(control, "GET", "/faults")[0] == 200
+        assert clients[0].recv(1) == b""
+
+
+def test_a_connection_ends_after_five_seconds(
+    control: ControlPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though its client sends a byte now and then; one that is younger goes on."""
+    clock = ManualClock()
+    monkeypatch.setattr(control._server, "clock", clock)
+    place = ("127.0.0.1", control.port)
+    with socket.create_connection(place, 30) as old, socket.create_connection(place, 30) as young:
+        old.sendall(b"G")
+        assert ask(control, "GET", "/faults")[0] == 200  # both are accepted
+        control._server._opened_ns[[*control._server._opened_ns][1]] = 3 * NS_PER_S
+        old.sendall(b"E")
+        clock.advance(5 * NS_PER_S)
+        assert old.recv(1) == b""
+        young.sendall(b"GET /faults HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n")
+        assert young.recv(12) == b"HTTP/1.1 401"
 
 
 def test_a_port_in_use_is_said(control: ControlPort) -> None:

@@ -1,6 +1,8 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -8,13 +10,16 @@ from kdiag.clock import ManualClock
 from kdiag.lab.fault.control.control_port import ControlPort
 from kdiag.lab.fault.fault_book import FaultBook
 from kdiag_cli.commands.lab.faults import command
+from kdiag_cli.commands.lab.faults.control_token import publish_token, token_file
 from programs.kdiag_program import kdiag
 
 
 @pytest.fixture
-def control() -> Iterator[str]:
-    """Return the address of a control port."""
-    with ControlPort(FaultBook(ManualClock())) as port:
+def control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Return the address of a control port, whose token is where a lab leaves it."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with ControlPort(FaultBook(ManualClock())) as port, ExitStack() as closing:
+        publish_token(closing, port.token, port.port, None)
         yield port.address
 
 
@@ -51,6 +56,28 @@ def test_what_is_wrong_is_said(
     done = kdiag("lab", "fault", *arguments)
     assert done.code == code
     assert why in done.err
+
+
+def test_who_lacks_the_token_reads_where_it_is(
+    control: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is not there, one of an earlier lab, and the right one at another place."""
+    token = token_file(int(control.rpartition(":")[2]))
+    wrong, right = tmp_path / "wrong", tmp_path / "right"
+    wrong.write_text("x")
+    right.write_text(token.read_text())
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    command = ("lab", "fault", "list", "--control", control)
+    for more, words in (
+        ((), "does not exist, or you cannot read it"),
+        (("--control-token", wrong), f"{wrong} has another token"),
+    ):
+        done = kdiag(*command, *more)
+        assert (done.code, done.out) == (2, "")
+        assert words in done.err
+        assert "as the user who started the lab" in done.err
+    assert kdiag(*command, "--control-token", right).code == 0
 
 
 def test_the_address_must_be_known() -> None:
