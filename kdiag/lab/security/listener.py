@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from kdiag.clock import Clock
 from kdiag.lab.security.sasl_server import AnswerVersions, SaslServerAuthenticator
-from kdiag.lab.security.users import MECHANISMS, UserStore
+from kdiag.lab.security.users import CHECKED_MECHANISMS, UserStore
 from kdiag.net.address import host_and_port
 from kdiag.net.authenticator import Authenticator, NoAuthenticator
 from kdiag.net.channel import Channel
@@ -51,7 +51,13 @@ class ListenerSettings(NamedTuple):
     protocol: str = PLAINTEXT
     port: int = 0
     tls: TlsSettings | None = None
-    mechanisms: tuple[str, ...] = MECHANISMS
+    mechanisms: tuple[str, ...] = CHECKED_MECHANISMS
+
+    @property
+    def unchecked_mechanisms(self) -> tuple[str, ...]:
+        """Return the mechanisms by which a client can log in as any user."""
+        enabled = self.mechanisms if self.has_sasl else ()
+        return tuple(each for each in enabled if each not in CHECKED_MECHANISMS)
 
     @property
     def has_tls(self) -> bool:

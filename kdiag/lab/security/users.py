@@ -24,7 +24,9 @@ PLAIN: Final = "PLAIN"
 OAUTHBEARER: Final = "OAUTHBEARER"
 SCRAM_MECHANISMS: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 """Their numbers in requests."""
-MECHANISMS: Final = (PLAIN, *SCRAM_MECHANISMS, OAUTHBEARER)
+CHECKED_MECHANISMS: Final = (PLAIN, *SCRAM_MECHANISMS)
+"""Those that check who a client is: all that a listener enables by default."""
+MECHANISMS: Final = (*CHECKED_MECHANISMS, OAUTHBEARER)
 
 LEAST_ITERATIONS: Final = 4096
 MOST_ITERATIONS: Final = 16_384

@@ -1,4 +1,4 @@
-"""A lab with a listener of each protocol, certificates made for it, and one user.
+"""A lab with a listener of each protocol and every mechanism, its certificates, and one user.
 
 with secure_lab(folder) as lab:
     lab.bootstrap_of("SASL_SSL")
@@ -15,7 +15,7 @@ from kdiag.lab.broker.traffic_recorder import TrafficRecorder
 from kdiag.lab.controller.quorum_controller import NewTopic
 from kdiag.lab.security.certificates import make_certificates
 from kdiag.lab.security.listener import PROTOCOLS, SSL, ListenerSettings
-from kdiag.lab.security.users import UserStore
+from kdiag.lab.security.users import MECHANISMS, UserStore
 from kdiag.net.tls.context import TlsSettings
 
 USER: Final = "alice"
@@ -32,10 +32,13 @@ def secure_lab(folder: Path, recorder: TrafficRecorder | None = None) -> Iterato
     """
     files = make_certificates(folder, ["localhost", "127.0.0.1"], SystemClock())
     tls = TlsSettings(truststore_location=str(files.authority), keystore_location=str(files.broker))
+    auths = {each: "required" if each == SSL else "none" for each in PROTOCOLS if "SSL" in each}
     listeners = tuple(
-        ListenerSettings(each, tls=tls._replace(client_auth="required" if each == SSL else "none"))
-        if "SSL" in each
-        else ListenerSettings(each)
+        ListenerSettings(
+            each,
+            tls=tls._replace(client_auth=auths[each]) if each in auths else None,
+            mechanisms=MECHANISMS,
+        )
         for each in PROTOCOLS
     )
     settings = LabSettings(

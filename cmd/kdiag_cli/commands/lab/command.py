@@ -9,7 +9,7 @@ import typer
 from kdiag.lab.api.registry import DEFAULT_RELEASE
 from kdiag.lab.broker.lab_cluster import LOOPBACK
 from kdiag.lab.controller.quorum_controller import NewTopic
-from kdiag.lab.security.users import MECHANISMS
+from kdiag.lab.security.users import CHECKED_MECHANISMS
 from kdiag_cli.commands.lab.faults.command import app as faults_app
 from kdiag_cli.commands.lab.faults.options import ControlPortNumber, FaultFiles, FaultTexts
 from kdiag_cli.commands.lab.options import (
@@ -150,7 +150,8 @@ def start(  # noqa: PLR0913 - a parameter for each option
         typer.Option(
             "--sasl-mechanism",
             metavar="NAME",
-            help="Enable this mechanism of SASL. Repeatable; all are by default.",
+            help="Enable this SASL mechanism. Can be given more than once; default PLAIN and SCRAM. "
+            "OAUTHBEARER must be named: it accepts unsigned tokens for any user.",
             parser=read_mechanism,
             rich_help_panel=ACCESS,
         ),
@@ -220,7 +221,7 @@ def start(  # noqa: PLR0913 - a parameter for each option
             release=as_version,
             is_json=output is LabFormat.JSONL,
             listeners=check_listeners(listeners, is_tls=is_tls),
-            mechanisms=tuple(mechanisms or MECHANISMS),
+            mechanisms=tuple(mechanisms or CHECKED_MECHANISMS),
             users_file=users,
             client_auth=client_auth.value,
             client_folder=client_files,

@@ -28,7 +28,7 @@ from kdiag.lab.fault.grammar import parse_fault
 from kdiag.lab.fault.rule import FaultRule
 from kdiag.lab.replication.replication_config import ReplicationConfig
 from kdiag.lab.security.listener import PLAINTEXT, PROTOCOLS, SSL
-from kdiag.lab.security.users import MECHANISMS
+from kdiag.lab.security.users import CHECKED_MECHANISMS, MECHANISMS
 
 LARGEST_PORT: Final = 65_535
 INT32_MAX: Final = (1 << 31) - 1
@@ -106,7 +106,7 @@ class LabOptions(NamedTuple):
     release: str
     is_json: bool
     listeners: tuple[LabListener, ...] = (LabListener(PLAINTEXT),)
-    mechanisms: tuple[str, ...] = MECHANISMS
+    mechanisms: tuple[str, ...] = CHECKED_MECHANISMS
     users_file: Path | None = None
     client_auth: str = "none"
     client_folder: Path | None = None

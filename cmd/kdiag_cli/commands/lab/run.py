@@ -71,7 +71,7 @@ class _Reporter:
         return _SCREEN_EVERY_S if self._screen.is_shown else None
 
     def warn(self, text: str) -> None:
-        """Tell a line of the log; from any thread."""
+        """Print a warning or a line of the log; from any thread."""
         if self._events is not None:
             self._events.print_warning(text)
         else:
@@ -178,6 +178,12 @@ def _start(
         seed_records(lab, options.seed_count, clock)
     control = open_control(closing, book, options.control_port, lab, access.folder)
     reporter.tell_ready(lab, access, files, control)
+    for listener in access.listeners:
+        for mechanism in listener.unchecked_mechanisms:
+            reporter.warn(
+                f"warning: {mechanism} at {lab.bootstrap_of(listener.protocol)} checks nothing: it "
+                "accepts unsigned tokens, so any client can log in as any user"
+            )
     return lab
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from kdiag.lab.broker.lab_cluster import LabCluster
+from kdiag.lab.broker.lab_cluster import LabCluster, LabSettings
+from kdiag.lab.security.listener import ListenerSettings
+from kdiag.lab.security.users import UserStore
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
 from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
@@ -45,6 +47,18 @@ def bearer(**claims: object) -> bytes:
     parts = ({"alg": "none"}, {"sub": USER, "exp": time.time() + 60, **claims})
     texts = [urlsafe_b64encode(msgspec.json.encode(part)).decode().rstrip("=") for part in parts]
     return f"n,,\x01auth=Bearer {'.'.join(texts)}.\x01\x01".encode()
+
+
+def test_a_mechanism_that_checks_nothing_must_be_named() -> None:
+    """A listener offers those that check passwords, and refuses OAUTHBEARER."""
+    settings = LabSettings(
+        listeners=(ListenerSettings("SASL_PLAINTEXT"),), users=UserStore({USER: PASSWORD})
+    )
+    request = SaslHandshakeRequest(mechanism="OAUTHBEARER")
+    with LabCluster(settings) as lab, LabClient(lab.nodes[0].port) as unnamed:
+        response = unnamed.ask(request, SaslHandshakeResponse, 1)
+    assert error_name(response.error_code) == "UNSUPPORTED_SASL_MECHANISM"
+    assert response.mechanisms == ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 
 @pytest.mark.parametrize("version", range(3))

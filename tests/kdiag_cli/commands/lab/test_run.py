@@ -13,7 +13,8 @@ import typer
 from kdiag.lab.broker.lab_cluster import LabCluster, LabSettings
 from kdiag.lab.controller.quorum_controller import NewTopic
 from kdiag.lab.fault.grammar import parse_fault
-from kdiag_cli.commands.lab.options import LabOptions
+from kdiag.lab.security.users import MECHANISMS
+from kdiag_cli.commands.lab.options import LabListener, LabOptions
 from kdiag_cli.commands.lab.run import SEEDED, run_lab
 from lab_ends.lab_client import LabClient
 from programs.kdiag_program import Screen, kdiag, start_kdiag
@@ -55,6 +56,30 @@ def test_events_are_json_a_line() -> None:
     assert ready["bootstrap"] == f"{node['host']}:{node['port']}"
     assert stopped == {"event": "stopped", "schema": 1}
     assert err == ""
+
+
+SASL = OPTIONS._replace(listeners=(LabListener("SASL_PLAINTEXT"), LabListener("PLAINTEXT")))
+
+
+@pytest.mark.parametrize("mechanisms", [("OAUTHBEARER",), ("PLAIN", "OAUTHBEARER")])
+def test_a_mechanism_that_checks_nothing_is_a_warning(mechanisms: tuple[str, ...]) -> None:
+    """With the address where any client can log in as any user; to a program it is an event."""
+    out, err = run(SASL._replace(mechanisms=mechanisms))
+    bootstrap = out.split()[0].removeprefix("bootstrap.servers=")
+    (line,) = (line for line in err.splitlines() if "warning" in line)
+    assert f"OAUTHBEARER at {bootstrap} checks nothing" in line
+    out, err = run(SASL._replace(mechanisms=mechanisms, is_json=True))
+    ready, warning, _ = (json.loads(line) for line in out.splitlines())
+    assert (ready["event"], warning["event"], err) == ("ready", "warning", "")
+    assert "log in as any user" in warning["message"]
+
+
+@pytest.mark.parametrize(
+    "options", [SASL, SASL._replace(mechanisms=("PLAIN",)), OPTIONS._replace(mechanisms=MECHANISMS)]
+)
+def test_mechanisms_that_check_or_are_not_asked_are_no_warning(options: LabOptions) -> None:
+    """Those by default, one that is named, and any on a listener without SASL."""
+    assert "warning" not in run(options)[1]
 
 
 @pytest.mark.thorough
