@@ -26,6 +26,7 @@ def connect(
     *,
     config_file: Path | str | None = None,
     timeout_ns: int | None = None,
+    allows_programs: bool = False,
 ) -> ClusterClient:
     """Return a client that is connected and knows the brokers; close it, or use it in a `with`.
 
@@ -37,6 +38,7 @@ def connect(
         settings: by the names that Kafka's Java clients or librdkafka have for them.
         config_file: Java's `client.properties`, or librdkafka's settings if it ends in `.conf`.
         timeout_ns: how long this, and everything that is asked afterwards, may take in all.
+        allows_programs: whether the file may start programs, and read other files.
 
     Raises:
         ConfigError: if a setting is wrong, or the file cannot be read.
@@ -50,7 +52,7 @@ def connect(
     if bootstrap_servers:
         given.append(Setting(_BOOTSTRAP, bootstrap_servers, _ORIGIN, _BOOTSTRAP))
     file = None if config_file is None else str(config_file)
-    config = load_config(ConfigSources(options=given, file=file))
+    config = load_config(ConfigSources(options=given, file=file, allows_programs=allows_programs))
     if not config.bootstrap_servers:
         raise ConfigError(_BOOTSTRAP, _ORIGIN, "not set: name a broker, such as localhost:9092")
     for text in config.warnings:

@@ -106,5 +106,6 @@ def _options(params: dict[str, Any]) -> LiveOptions:
         config_file=params.get("config"),
         profile=params.get("profile"),
         password_file=params.get("password_file"),
+        allow_programs=params.get("allow_programs", False),
         as_version=params.get("as_version"),
     )

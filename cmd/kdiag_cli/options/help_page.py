@@ -51,8 +51,8 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
             --data --fault --faults --host --junit --keep --listener --nodes --pcap --sasl-mechanism
             --seed-records --tls --users --without-disturbance""",
         "Limits": "--max-bytes --max-frame --max-memory --max-waiting --timeout",
-        "Connection": """--as-version --bootstrap-server --config --debug --password --password-file
-            --profile --rack --verbose -X""",
+        "Connection": """--allow-programs --as-version --bootstrap-server --config --debug
+            --password --password-file --profile --rack --verbose -X""",
     }.items()
 }
 _REST: Final = "Options"

@@ -82,6 +82,14 @@ PasswordFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="A file with the SASL password, and nothing else."),
 ]
+AllowPrograms = Annotated[
+    bool,
+    typer.Option(
+        "--allow-programs",
+        help="Allow the settings file to start programs (token.command), and to read other files "
+        "and variables. The command line, KDIAG_ variables and your own profiles always may.",
+    ),
+]
 AsVersion = Annotated[
     str | None,
     typer.Option(
@@ -163,6 +171,7 @@ class LiveOptions(NamedTuple):
         is_wide: whether tables show all their columns.
         debug: whether the log of the library is printed.
         as_version: the Kafka release as the clients of which it speaks.
+        allow_programs: whether the settings file may start programs, and read other files.
     """
 
     bootstrap_servers: Sequence[str] | None = None
@@ -177,6 +186,7 @@ class LiveOptions(NamedTuple):
     is_wide: bool = False
     debug: bool = False
     as_version: str | None = None
+    allow_programs: bool = False
 
 
 def client_config(
@@ -231,6 +241,7 @@ def config_sources(
         file=str(options.config_file) if options.config_file else None,
         profile=options.profile,
         environment=environment,
+        allows_programs=options.allow_programs,
     )
 
 

@@ -12,6 +12,7 @@ from inspect import Parameter, signature
 from typing import Any, Final
 
 from kdiag_cli.options.live import (
+    AllowPrograms,
     AsVersion,
     BootstrapServers,
     ConfigFile,
@@ -71,6 +72,7 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
     config: ConfigFile = None,
     profile: Profile = None,
     password_file: PasswordFile = None,
+    allow_programs: AllowPrograms = False,
     as_version: AsVersion = None,
     timeout: Timeout = None,
     trace: Trace = False,
@@ -86,6 +88,7 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
         config_file=config,
         profile=profile,
         password_file=password_file,
+        allow_programs=allow_programs,
         as_version=as_version,
         timeout_ns=timeout,
         output=output.result,

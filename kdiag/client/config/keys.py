@@ -146,6 +146,11 @@ USED: Final = frozenset(
 )
 """Every setting that kdiag uses, by its canonical name."""
 
+READING_OR_RUNNING: Final = frozenset(
+    {"sasl.oauthbearer.token.command", "sasl.oauthbearer.token.file", "sasl.password.file"}
+)
+"""Settings that start a program, or send the content of a file to the brokers."""
+
 TRANSLATIONS: Final[dict[str, str]] = {
     "brokers": "bootstrap.servers",  # rpk's
     "max.in.flight": "max.in.flight.requests.per.connection",

@@ -13,9 +13,14 @@ The sources, the one that counts most first:
 A profile or a file on the command line replaces `$KDIAG_PROFILE` and `$KDIAG_CONFIG`; the `current`
 profile counts if no profile and no file is named, and kcat's `$KCAT_CONFIG` is the file if there is
 no such profile either.
+
+A file may come from someone else. It may start no program and read nothing of this machine, because
+the brokers that it names would receive that: only the command line, variables, and profiles of the
+user's own may.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -30,7 +35,7 @@ from kdiag.client.config.keys import (
     is_accepted,
     near_names,
 )
-from kdiag.client.config.profiles import profiles_file, read_profile
+from kdiag.client.config.profiles import is_own_file, profiles_file, read_profile
 from kdiag.client.config.providers import provider_kinds, replaced
 from kdiag.client.config.sasl import (
     AWS_HANDLERS,
@@ -57,6 +62,7 @@ from kdiag.wire.client_release import CLIENT_RELEASES, ClientRelease, client_rel
 
 _X: Final = "-X"
 _OF_LOGINS: Final = ("sasl.mechanism", "sasl.password.file")
+_OF_FILE: Final = "add --allow-programs if you trust that file"
 _KNOWN_HANDLERS: Final = (".OAuthBearerLoginCallbackHandler", *AWS_HANDLERS)
 """Classes of Kafka's own, and of AWS's, that do what kdiag does."""
 
@@ -75,6 +81,7 @@ class ConfigSources(NamedTuple):
         file: the file that the command line names.
         profile: the profile that the command line names.
         environment: variables by name.
+        allows_programs: whether files may start programs, and read other files and variables.
     """
 
     options: Sequence[Setting] = ()
@@ -82,6 +89,7 @@ class ConfigSources(NamedTuple):
     file: str | None = None
     profile: str | None = None
     environment: Mapping[str, str] = {}
+    allows_programs: bool = False
 
 
 class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,21 +223,38 @@ def _read_sources(sources: ConfigSources) -> Settings:
         name, named_by = environment.get(PROFILE_VARIABLE), PROFILE_VARIABLE
         file = environment.get(CONFIG_VARIABLE)
     profile = None
+    caution, of_profiles = _OF_FILE, ""
     if name or not file:
-        profile = read_profile(profiles_file(environment), name or None, named_by)
-    if profile is not None:
-        file = file or profile.file
+        profiles = profiles_file(environment)
+        profile = read_profile(profiles, name or None, named_by)
+        of_profiles = _caution_about(profiles)
+    if profile is not None and profile.file and not file:
+        file = profile.file
+        caution = of_profiles or _caution_about(file)
     kcat = None if file or profile else _first_of(environment, KCAT_VARIABLES)
     in_file = read_settings_file(file or kcat or "", is_kcat=not file) if file or kcat else []
+    if sources.allows_programs:
+        caution = of_profiles = ""
     layers = [
         sources.options,
         properties_on_command_line(sources.properties, _X),
         variables,
-        profile.settings if profile else [],
-        in_file,
+        _with_caution(profile.settings if profile else [], of_profiles),
+        _with_caution(in_file, caution),
         settings_of_others(environment),
     ]
     return Settings(layers, profile.name if profile else None, warnings)
+
+
+def _caution_about(file: str | Path) -> str:
+    """Return what allows a file of profiles, or one that a profile names, to start programs."""
+    if is_own_file(file):
+        return ""
+    return f"make {file} your own and writable for you alone (chmod go-w), or {_OF_FILE}"
+
+
+def _with_caution(settings: Iterable[Setting], caution: str) -> list[Setting]:
+    return [each._replace(caution=caution) for each in settings]
 
 
 def _first_of(environment: Mapping[str, str], variables: Sequence[str]) -> str | None:

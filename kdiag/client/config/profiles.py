@@ -10,11 +10,13 @@
     bootstrap.servers = ["kafka1:9093", "kafka2:9093"]
     request.timeout.ms = 5000
 
-It is `kdiag/config.toml` in `$XDG_CONFIG_HOME`, which is `~/.config` unless it is set.
+It is `kdiag/config.toml` in `$XDG_CONFIG_HOME`, which is `~/.config` unless it is set. Only where
+nobody but its user can write it may it start programs, and read other files and the environment.
 
 Source: XDG Base Directory Specification.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -23,6 +25,8 @@ from kdiag.client.config.sources import Setting, read_small_file, settings_of
 from kdiag.errors import ConfigError
 
 _FILE_KEY: Final = "config"
+_ROOT: Final = 0
+_OTHERS_WRITE: Final = 0o022
 
 
 class Profile(NamedTuple):
@@ -45,6 +49,15 @@ def profiles_file(environment: Mapping[str, str]) -> Path:
     if not folder.startswith("/"):  # the specification says to ignore relative ones
         folder = f"{environment.get('HOME') or '~'}/.config"
     return Path(folder, "kdiag", "config.toml")
+
+
+def is_own_file(file: str | Path) -> bool:
+    """Return whether a file is the running user's or root's, and no other user can write it."""
+    try:
+        found = Path(file).expanduser().stat()
+    except (OSError, RuntimeError):
+        return False
+    return found.st_uid in {os.geteuid(), _ROOT} and not found.st_mode & _OTHERS_WRITE
 
 
 def read_profile(file: Path, name: str | None, origin: str = "--profile") -> Profile | None:

@@ -2,7 +2,8 @@
 
 Kafka's clients know no provider before `config.providers` names it; kdiag always knows these three
 by the names above, and also by those that the configuration gives them. Kafka leaves a reference to
-nothing as it is; kdiag reports it.
+nothing as it is; kdiag reports it. What a reference leads to may be sent to the brokers that the
+same file names, so only sources that the user trusts may have one.
 
 Source: `ConfigTransformer`, `EnvVarConfigProvider`, `FileConfigProvider` and
 `DirectoryConfigProvider` of Kafka 4.4.0 (KIP-297, KIP-421, KIP-887).
@@ -51,7 +52,7 @@ def replaced(setting: Setting, kinds: Mapping[str, str], environment: Mapping[st
         environment: variables by name.
 
     Raises:
-        ConfigError: if a reference is to nothing.
+        ConfigError: if a reference is to nothing, or its source may not have one.
     """
     if "${" not in setting.value:
         return setting
@@ -61,6 +62,7 @@ def replaced(setting: Setting, kinds: Mapping[str, str], environment: Mapping[st
         kind = kinds.get(name)
         if kind is None:
             return match.group()
+        setting.require_trust(f"read {_SOURCES[kind]} {path or key}")
         if kind == "env":
             return _variable(setting, environment, key)
         return _READERS[kind](setting, path or "", key)
@@ -91,6 +93,12 @@ def _content(setting: Setting, folder: str, file: str) -> str:
         raise setting.wrong(f"{path} is not UTF-8") from None
 
 
+def has_reference(text: str) -> bool:
+    """Return whether a value may refer to something elsewhere, whatever its providers are named."""
+    return _REFERENCE.search(text) is not None
+
+
+_SOURCES: Final = {"env": "the environment variable", "file": "the file", "dir": "the folder"}
 _READERS: Final[dict[str, Callable[[Setting, str, str], str]]] = {
     "file": _property,
     "dir": _content,

@@ -36,6 +36,11 @@ _NO_GSSAPI: Final = (
     "or OAUTHBEARER, and set sasl.mechanism to that"
 )
 _UNSECURED: Final = "unsecuredLogin"
+_ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
+_FROM_FILE: Final = "sasl.oauthbearer.token.file"
+_FROM_COMMAND: Final = "sasl.oauthbearer.token.command"
+_SCHEMES: Final = ("https://", "http://")
+"""Kafka's own allowlist since CVE-2025-27817: any other address may be a file of this machine."""
 _CREDENTIALS: Final = "sasl.oauthbearer.client.credentials.client"
 _GRANT_TYPE: Final = "sasl.oauthbearer.grant.type"
 _EXTENSIONS: Final = ("extension_", "unsecuredLoginExtension_")
@@ -119,6 +124,7 @@ def read_credentials(settings: Mapping[str, Setting]) -> Credentials:
 
 
 def _password_in(file: Setting) -> Setting:
+    file.require_trust(f"send what is in {file.value} to the brokers")
     data = read_small_file(file.value, file.name, file.origin)
     password = data.decode(errors="surrogateescape").rstrip("\r\n")
     if not password or "\n" in password:
@@ -170,28 +176,39 @@ def _oauthbearer(values: ConfigValues, options: Mapping[str, str]) -> SaslConfig
     config = SaslConfig(
         "OAUTHBEARER",
         token=values.secret("sasl.oauthbearer.token"),
-        token_file=values.path("sasl.oauthbearer.token.file"),
-        token_command=values.text("sasl.oauthbearer.token.command") or None,
+        token_file=values.path(_FROM_FILE),
+        token_command=values.text(_FROM_COMMAND) or None,
         unsecured=_unsecured(values, options),
         extensions=dict(_extensions(values, options)),
     )
-    url = values.text("sasl.oauthbearer.token.endpoint.url")
-    if not config.token_file and url.startswith("file:"):
-        config = config._replace(token_file="/" + url.removeprefix("file:").lstrip("/"))
-    if config.token or config.token_file or config.token_command:
+    if config.token:
         return config
+    if config.token_file:
+        _require_trust(values, _FROM_FILE, f"send what is in {config.token_file} to the brokers")
+        return config
+    if config.token_command:
+        _require_trust(values, _FROM_COMMAND, f"start {config.token_command!r}")
+        return config
+    url = values.text(_ENDPOINT)
     handler = values.setting(_LOGIN_HANDLER)
     if handler is not None and handler.value.strip().endswith(AWS_HANDLERS[1]):
         return _with_aws("OAUTHBEARER", values, options)
     if url:
+        if not url.lower().startswith(_SCHEMES):
+            why = f"expected an address that begins with https:// or http://, found {url!r}"
+            in_file = f"; a token in a file goes into {_FROM_FILE}"
+            raise values.wrong(_ENDPOINT, why + in_file * url.lower().startswith("file:"))
         return _with_provider(config, values, options)
     if config.unsecured:
         return config
-    why = (
-        "OAUTHBEARER needs a token: set sasl.oauthbearer.token.endpoint.url, "
-        "sasl.oauthbearer.token.file or sasl.oauthbearer.token.command"
-    )
+    why = f"OAUTHBEARER needs a token: set {_ENDPOINT}, {_FROM_FILE} or {_FROM_COMMAND}"
     raise values.wrong("sasl.mechanism", why)
+
+
+def _require_trust(values: ConfigValues, key: str, act: str) -> None:
+    setting = values.setting(key)
+    if setting is not None:
+        setting.require_trust(act)
 
 
 def _with_aws(mechanism: str, values: ConfigValues, options: Mapping[str, str]) -> SaslConfig:
@@ -217,7 +234,7 @@ def _with_provider(
     """Return how to log in with a token of an identity provider."""
     grant = values.text(_GRANT_TYPE)
     if grant not in {"", "client_credentials"}:
-        why = "kdiag asks with client credentials alone; sasl.oauthbearer.token.command may do more"
+        why = f"kdiag asks with client credentials alone; {_FROM_COMMAND} may do more"
         raise values.wrong(_GRANT_TYPE, why)
     client_id = values.text(f"{_CREDENTIALS}.id") or options.get("clientId", "")
     secret = values.secret(f"{_CREDENTIALS}.secret") or Secret(options.get("clientSecret", ""))
@@ -227,9 +244,9 @@ def _with_provider(
             f"needs the client's {missing} as well: set {_CREDENTIALS}.{missing}, or give clientId "
             "and clientSecret in sasl.jaas.config"
         )
-        raise values.wrong("sasl.oauthbearer.token.endpoint.url", why)
+        raise values.wrong(_ENDPOINT, why)
     return config._replace(
-        token_endpoint=values.text("sasl.oauthbearer.token.endpoint.url"),
+        token_endpoint=values.text(_ENDPOINT),
         client_id=client_id,
         client_secret=secret,
         scope=values.text("sasl.oauthbearer.scope") or options.get("scope", ""),

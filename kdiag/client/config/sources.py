@@ -43,12 +43,15 @@ class Setting(NamedTuple):
         value: as text, as it was written.
         origin: where it was given, such as `client.properties:7`, `-X` or `KDIAG_CLIENT_ID`.
         name: the name that it has there.
+        caution: what allows it to start programs and to read other files and the environment;
+            empty where it may.
     """
 
     key: str
     value: str
     origin: str
     name: str
+    caution: str = ""
 
     @property
     def shown(self) -> str:
@@ -58,6 +61,18 @@ class Setting(NamedTuple):
     def wrong(self, why: str) -> ConfigError:
         """Return the error about its value."""
         return ConfigError(self.name, self.origin, why)
+
+    def require_trust(self, act: str) -> None:
+        """Check that its source may do what the setting asks for.
+
+        Args:
+            act: what it would do, such as `start get-token`.
+
+        Raises:
+            ConfigError: if it may not; says what would allow it.
+        """
+        if self.caution:
+            raise self.wrong(f"would {act}; {self.caution}")
 
     def __repr__(self) -> str:
         return f"<Setting {self.key}={self.shown!r} from {self.origin}>"

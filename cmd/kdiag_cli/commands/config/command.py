@@ -14,6 +14,7 @@ from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.run import run_live
 from kdiag_cli.options.help_page import CommandPage, GroupPage
 from kdiag_cli.options.live import (
+    AllowPrograms,
     AsVersion,
     BootstrapServers,
     ConfigFile,
@@ -40,7 +41,8 @@ Examples:
 What counts, the first that says something: options, -X, KDIAG_... variables (as
 KDIAG_BOOTSTRAP_SERVERS), the profile, the file, KAFKA_BOOTSTRAP_SERVERS or BROKERS, Kafka's
 defaults. The file is --config, or KDIAG_CONFIG, or the profile's; with no file and no profile,
-KCAT_CONFIG.
+KCAT_CONFIG. A file starts no program, and reads no other file or variable, without
+--allow-programs; a profile may, if only you can write its file.
 
 \b
 Exit codes: 0 done, 2 a setting is wrong or a file cannot be read.
@@ -84,6 +86,7 @@ def show(  # noqa: PLR0913 - a parameter for each option
     config: ConfigFile = None,
     profile: Profile = None,
     password_file: PasswordFile = None,
+    allow_programs: AllowPrograms = False,
     as_version: AsVersion = None,
     output: Annotated[
         ResultFormat,
@@ -97,7 +100,13 @@ def show(  # noqa: PLR0913 - a parameter for each option
     on stderr.
     """
     options = LiveOptions(
-        bootstrap_server, properties, config, profile, password_file, as_version=as_version
+        bootstrap_server,
+        properties,
+        config,
+        profile,
+        password_file,
+        as_version=as_version,
+        allow_programs=allow_programs,
     )
 
     def work() -> ExitCode:
@@ -121,9 +130,20 @@ def import_file(
     write: Annotated[
         bool, typer.Option("--write", help="Add them to ~/.config/kdiag/config.toml.")
     ] = False,
+    allow_programs: Annotated[
+        bool,
+        typer.Option(
+            "--allow-programs",
+            help="Import settings, too, that start programs or read other files and variables.",
+        ),
+    ] = False,
 ) -> None:
     """Make profiles of the configuration of kcl, rpk, kafkactl, kcat or Java's clients."""
-    raise typer.Exit(run_live(lambda: import_profiles(file, profile, writes=write)))
+    raise typer.Exit(
+        run_live(
+            lambda: import_profiles(file, profile, writes=write, allows_programs=allow_programs)
+        )
+    )
 
 
 def _print(

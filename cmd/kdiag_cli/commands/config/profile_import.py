@@ -7,9 +7,10 @@ from typing import Final
 
 import msgspec
 
-from kdiag.client.config.keys import is_secret
+from kdiag.client.config.keys import READING_OR_RUNNING, is_secret
 from kdiag.client.config.other_programs import ImportedProfile, read_other_file
 from kdiag.client.config.profiles import profile_names, profiles_file
+from kdiag.client.config.providers import has_reference
 from kdiag.errors import ConfigError
 from kdiag.exchange.secrets.redaction import REDACTED
 from kdiag_cli.exit_code import ExitCode
@@ -19,7 +20,12 @@ _PRIVATE: Final = 0o600
 
 
 def import_profiles(
-    file: Path, name: str | None, *, writes: bool, environment: Mapping[str, str] = os.environ
+    file: Path,
+    name: str | None,
+    *,
+    writes: bool,
+    allows_programs: bool = False,
+    environment: Mapping[str, str] = os.environ,
 ) -> ExitCode:
     """Print profiles as kdiag's file has them, or add them to it.
 
@@ -29,6 +35,8 @@ def import_profiles(
         file: of another program.
         name: the only profile, or the name for one that has none.
         writes: whether to add them.
+        allows_programs: whether settings that start programs, or read other files and variables,
+            are imported as well: in a profile they need no more permission.
         environment: variables by name.
 
     Raises:
@@ -37,6 +45,8 @@ def import_profiles(
     profiles = _chosen(read_other_file(file), name, file)
     if not any(each.settings for each in profiles):
         raise ConfigError("", str(file), "holds no setting of a client")
+    if not allows_programs:
+        profiles = [_without_programs(each, file) for each in profiles]
     for each in profiles:
         if each.left_out:
             say(f"profile {each.name}: no place for {', '.join(each.left_out)}")
@@ -48,6 +58,22 @@ def import_profiles(
         return ExitCode.DONE
     _write(profiles_file(environment), profiles)
     return ExitCode.DONE
+
+
+def _without_programs(profile: ImportedProfile, file: Path) -> ImportedProfile:
+    """Return a profile without settings that a file from someone else must not have."""
+    refused = [
+        key
+        for key, value in profile.settings.items()
+        if key in READING_OR_RUNNING or has_reference(value)
+    ]
+    if refused:
+        say(
+            f"profile {profile.name}: left out {', '.join(refused)}, which would start a program "
+            f"or read files and variables of this machine; add --allow-programs if you trust {file}"
+        )
+    settings = {key: text for key, text in profile.settings.items() if key not in refused}
+    return profile._replace(settings=settings)
 
 
 def _chosen(

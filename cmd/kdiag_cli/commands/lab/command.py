@@ -150,8 +150,8 @@ def start(  # noqa: PLR0913 - a parameter for each option
         typer.Option(
             "--sasl-mechanism",
             metavar="NAME",
-            help="Enable this SASL mechanism. Can be given more than once; default PLAIN and SCRAM. "
-            "OAUTHBEARER must be named: it accepts unsigned tokens for any user.",
+            help="Enable this SASL mechanism. Can be given more than once; default PLAIN and "
+            "SCRAM. OAUTHBEARER must be named: it accepts unsigned tokens for any user.",
             parser=read_mechanism,
             rich_help_panel=ACCESS,
         ),

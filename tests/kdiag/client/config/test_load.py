@@ -1,3 +1,4 @@
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -167,10 +168,128 @@ def test_a_value_may_be_kept_elsewhere(home: Path) -> None:
     """Only where kdiag uses it: a reference in another setting is nobody's business."""
     file = home / "client.properties"
     file.write_text("client.id=${env:WHO}\ngroup.id=${env:GONE}\nstrange=${file:/gone:a}\n")
+    sources = ConfigSources(file=str(file), allows_programs=True)
 
-    assert load(home, ConfigSources(file=str(file)), WHO="me").client_id == "me"
+    assert load(home, sources, WHO="me").client_id == "me"
     with pytest.raises(ConfigError, match=r"client\.id \(.*:1\): \$WHO is not set"):
-        load(home, ConfigSources(file=str(file)))
+        load(home, sources)
+
+
+SASL = "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\n"
+OF_FILE = "add --allow-programs if you trust that file"
+WANTED = [
+    (f"{SASL}sasl.oauthbearer.token.command=touch /tmp/x", "would start 'touch /tmp/x'"),
+    (f"{SASL}sasl.oauthbearer.token.file=/etc/passwd", "would send what is in /etc/passwd to the"),
+    (
+        (
+            "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.username=a\n"
+            "sasl.password.file=/etc/hostname"
+        ),
+        "would send what is in /etc/hostname to the brokers",
+    ),
+    ("client.id=${env:HOME}", "would read the environment variable HOME"),
+    ("client.id=a${file:/etc/passwd:root}", "would read the file /etc/passwd"),
+    ("client.rack=${dir:/etc:hostname}", "would read the folder /etc"),
+    (
+        "config.providers=x\nconfig.providers.x.class=EnvVarConfigProvider\nclient.id=${x:HOME}",
+        "would read the environment variable HOME",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), WANTED)
+@pytest.mark.parametrize("by", ["--config", "KDIAG_CONFIG", "KCAT_CONFIG"])
+def test_a_file_starts_no_program_and_reads_nothing_else(
+    home: Path, text: str, why: str, by: str
+) -> None:
+    """Someone else may have written it, and its brokers would receive that; a switch allows it."""
+    file = home / "other.conf"
+    file.write_text(text)
+    (home / ".config/kdiag/config.toml").unlink()
+    sources, variables = ConfigSources(file=str(file)), {}
+    if by != "--config":
+        sources, variables = ConfigSources(), {by: str(file)}
+    with pytest.raises(ConfigError) as error:
+        load(home, sources, **variables)
+    assert why in error.value.why
+    assert error.value.why.endswith(f"; {OF_FILE}")
+    with suppress(ConfigError):  # what it refers to may not be there
+        load(home, sources._replace(allows_programs=True), **variables)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "client.id=x\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.username=a\n"
+            "sasl.password=${b}$env:HOME"
+        ),
+        f"{SASL}sasl.oauthbearer.token=abc\nsasl.oauthbearer.token.command=touch /tmp/x",
+        "config.providers=env\nconfig.providers.env.class=EnvVarConfigProvider\nclient.id=x",
+        "sasl.oauthbearer.token.command=touch /tmp/x",
+        (
+            f"{SASL}sasl.oauthbearer.token.endpoint.url=https://idp/token\n"
+            "sasl.oauthbearer.client.id=a\nsasl.oauthbearer.client.secret=b"
+        ),
+    ],
+)
+def test_a_file_that_wants_nothing_of_this_machine_is_read(home: Path, text: str) -> None:
+    """Providers that nothing refers to, a program that nothing would start."""
+    file = home / "client.properties"
+    file.write_text(text)
+    load(home, ConfigSources(file=str(file)))
+
+
+@pytest.mark.parametrize(("text", "why"), WANTED[:4])
+def test_the_command_line_and_variables_may_have_programs(home: Path, text: str, why: str) -> None:
+    """Who types them knows what they do; they outrank what a file says."""
+    assert why
+    lines = text.split("\n")
+    assert load(home, ConfigSources(properties=lines)).bootstrap_servers == ()
+    *before, (key, _, value) = (line.partition("=") for line in lines)
+    variable = f"KDIAG_{key.upper().replace('.', '_')}"
+    more = [f"{name}={word}" for name, _, word in before]
+    assert load(home, ConfigSources(properties=more), **{variable: value}).values.setting(key)
+
+
+def test_a_profile_may_have_programs_if_only_its_user_can_write_it(home: Path) -> None:
+    """The file that it refers to as well."""
+    profiles, beside = home / ".config/kdiag/config.toml", home / ".config/kdiag/dev.properties"
+    profiles.write_text("[profiles.dev]\nclient.id = '${env:WHO}'\nconfig = 'dev.properties'\n")
+    beside.write_text("client.rack=${env:WHO}\n")
+    for file in (profiles, beside):
+        file.chmod(0o644)
+    sources = ConfigSources(profile="dev")
+    found = load(home, sources, WHO="me")
+    assert (found.client_id, found.client_rack) == ("me", "me")
+    for file in (beside, profiles):
+        for mode in (0o664, 0o646):
+            file.chmod(mode)
+            with pytest.raises(ConfigError, match=f"make {file} your own.*chmod go-w.*{OF_FILE}"):
+                load(home, sources, WHO="me")
+            assert load(home, sources._replace(allows_programs=True), WHO="me").client_id == "me"
+        file.chmod(0o600)
+
+
+def test_a_profile_of_another_user_has_no_programs(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with sudo, which may keep the home folder of who calls it."""
+    profiles = home / ".config/kdiag/config.toml"
+    profiles.write_text("[profiles.dev]\nclient.id = '${env:WHO}'\n")
+    profiles.chmod(0o600)
+    monkeypatch.setattr("os.geteuid", lambda: profiles.stat().st_uid + 1)
+    monkeypatch.setattr("kdiag.client.config.profiles._ROOT", profiles.stat().st_uid + 2)
+    with pytest.raises(ConfigError, match="would read the environment variable WHO; make"):
+        load(home, ConfigSources(profile="dev"), WHO="me")
+
+
+def test_a_setting_of_the_user_is_not_cautious_about_a_file_below_it(home: Path) -> None:
+    """What the command line replaces in a file asks for nothing any more."""
+    file = home / "client.properties"
+    file.write_text("client.id=${env:HOME}\nclient.rack=r\n")
+    found = load(home, ConfigSources(file=str(file), properties=["client.id=mine"]))
+    assert (found.client_id, found.client_rack) == ("mine", "r")
 
 
 def test_what_is_likely_a_mistake_is_told(home: Path) -> None:

@@ -110,10 +110,6 @@ def test_a_delegation_token_logs_in_with_scram() -> None:
         (["sasl.oauthbearer.token.file=/t"], SaslConfig("OAUTHBEARER", token_file="/t")),
         (["sasl.oauthbearer.token.command=a b"], SaslConfig("OAUTHBEARER", token_command="a b")),
         (
-            ["sasl.oauthbearer.token.endpoint.url=file:///var/t"],
-            SaslConfig("OAUTHBEARER", token_file="/var/t"),
-        ),
-        (
             [
                 (
                     f"sasl.jaas.config={OAUTH} required unsecuredLoginStringClaim_sub=a"
@@ -219,6 +215,10 @@ def test_an_identity_provider_is_asked_with_client_credentials(properties: list[
             "client credentials alone",
         ),
         ("OAUTHBEARER", ["sasl.oauthbearer.extensions=x"], "expected name=value"),
+        *(
+            ("OAUTHBEARER", [f"sasl.oauthbearer.token.endpoint.url={url}"], "https:// or http://")
+            for url in ("file:///etc/passwd", "FILE:/x", "ftp://a/t", "jar:file:/x", "/etc/passwd")
+        ),
     ],
 )
 def test_what_is_missing_or_cannot_be_done_is_told(

@@ -196,7 +196,8 @@ def test_variables_are_settings_in_capitals() -> None:
     )
 
     assert plain(found) == [("bootstrap.servers", "kafka1"), ("sasl.mechanism", "PLAIN")]
-    assert found[1] == ("sasl.mechanism", "PLAIN", "KDIAG_SASL_MECHANISMS", "sasl.mechanisms")
+    wanted = Setting("sasl.mechanism", "PLAIN", "KDIAG_SASL_MECHANISMS", "sasl.mechanisms")
+    assert found[1] == wanted
     assert warnings == []
     assert variable_of("sasl.username") == "KDIAG_SASL_USERNAME"
 

@@ -56,6 +56,25 @@ def test_settings_are_shown_with_where_they_were_said() -> None:
     assert (done.code, done.err) == (0, "")
 
 
+@for_each("command", [("check",), ("api-versions",), ("config", "show"), ("lab", "proxy")])
+def test_a_file_starts_its_program_only_with_the_switch(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """The error is one line with the switch; the program of the file is not started."""
+    file = tmp_path / "from-someone.properties"
+    file.write_text(
+        "bootstrap.servers=127.0.0.1:1\nsecurity.protocol=SASL_PLAINTEXT\n"
+        f"sasl.mechanism=OAUTHBEARER\nsasl.oauthbearer.token.command=touch {tmp_path}/marker\n"
+    )
+    done = kdiag(*command, "--config", file)
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+    assert "would start 'touch" in done.err
+    assert "add --allow-programs if you trust that file" in done.err
+    assert "would start" not in kdiag(*command, "--config", file, "--allow-programs").err
+    assert not (tmp_path / "marker").exists()  # no connection got as far as its login
+
+
 def test_without_origin_there_are_two_columns() -> None:
     """Whoever asks for no more gets no more."""
     assert kdiag("config", "show", "-b", "a").out == "KEY\tVALUE\nbootstrap.servers\ta\n"

@@ -60,6 +60,21 @@ def test_profiles_are_added_for_their_owner_alone(file: Path) -> None:
     assert "has profiles local, prod already" in again.err
 
 
+def test_what_would_start_a_program_is_left_out(file: Path) -> None:
+    """A profile may start programs, so a file from someone else must not bring them in unseen."""
+    other = file.parent / "a.properties"
+    other.write_text(
+        "bootstrap.servers=a\nsasl.oauthbearer.token.command=touch x\nsasl.password=${env:A}\n"
+    )
+    done = kdiag("config", "import", other, "--profile", "mine")
+    assert done.out == '[profiles."mine"]\n"bootstrap.servers" = "a"\n'
+    assert "left out sasl.oauthbearer.token.command, sasl.password" in done.err
+    assert f"add --allow-programs if you trust {other}" in done.err
+    done = kdiag("config", "import", other, "--allow-programs")
+    assert '"sasl.oauthbearer.token.command" = "touch x"' in done.out
+    assert done.err == ""
+
+
 def test_one_can_be_chosen_and_the_only_one_renamed(file: Path) -> None:
     """A name that is not there is told with those that are."""
     assert kdiag("config", "import", file, "--profile", "local").out.count("[profiles") == 1
