@@ -39,8 +39,10 @@ from kdiag.client.config.profiles import is_own_file, profiles_file, read_profil
 from kdiag.client.config.providers import provider_kinds, replaced
 from kdiag.client.config.sasl import (
     AWS_HANDLERS,
+    ENDPOINT,
     SaslConfig,
     mismatch,
+    open_endpoint,
     read_credentials,
     sasl_config,
 )
@@ -320,6 +322,9 @@ def _sasl(settings: Settings, warnings: list[str]) -> SaslConfig:
     for setting, taken_from in credentials.settings:
         settings.offer(setting, taken_from)
     sasl = sasl_config(settings.values, credentials.jaas)
+    if endpoint := open_endpoint(sasl):
+        why = f"the client secret goes to {endpoint} unencrypted; use an address with https://"
+        warnings.append(str(settings.values.wrong(ENDPOINT, why)))
     if expected := mismatch(sasl.mechanism, credentials.jaas):
         jaas = settings.by_key["sasl.jaas.config"]
         warnings.append(

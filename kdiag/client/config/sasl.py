@@ -8,6 +8,7 @@ Source: `OAuthBearerUnsecuredLoginCallbackHandler`, `OAuthBearerSaslClientCallba
 aws-msk-iam-auth.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 AWS_HANDLERS: Final = (".IAMClientCallbackHandler", ".IAMOAuthBearerLoginCallbackHandler")
 """Classes of AWS's Java library, without their package: the second makes tokens of OAUTHBEARER."""
+
+ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
 
 _AWS_MSK_IAM: Final = "AWS_MSK_IAM"
 _LOGIN_HANDLER: Final = "sasl.login.callback.handler.class"
@@ -36,7 +39,6 @@ _NO_GSSAPI: Final = (
     "or OAUTHBEARER, and set sasl.mechanism to that"
 )
 _UNSECURED: Final = "unsecuredLogin"
-_ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
 _FROM_FILE: Final = "sasl.oauthbearer.token.file"
 _FROM_COMMAND: Final = "sasl.oauthbearer.token.command"
 _SCHEMES: Final = ("https://", "http://")
@@ -189,7 +191,7 @@ def _oauthbearer(values: ConfigValues, options: Mapping[str, str]) -> SaslConfig
     if config.token_command:
         _require_trust(values, _FROM_COMMAND, f"start {config.token_command!r}")
         return config
-    url = values.text(_ENDPOINT)
+    url = values.text(ENDPOINT)
     handler = values.setting(_LOGIN_HANDLER)
     if handler is not None and handler.value.strip().endswith(AWS_HANDLERS[1]):
         return _with_aws("OAUTHBEARER", values, options)
@@ -197,12 +199,19 @@ def _oauthbearer(values: ConfigValues, options: Mapping[str, str]) -> SaslConfig
         if not url.lower().startswith(_SCHEMES):
             why = f"expected an address that begins with https:// or http://, found {url!r}"
             in_file = f"; a token in a file goes into {_FROM_FILE}"
-            raise values.wrong(_ENDPOINT, why + in_file * url.lower().startswith("file:"))
+            raise values.wrong(ENDPOINT, why + in_file * url.lower().startswith("file:"))
         return _with_provider(config, values, options)
     if config.unsecured:
         return config
-    why = f"OAUTHBEARER needs a token: set {_ENDPOINT}, {_FROM_FILE} or {_FROM_COMMAND}"
+    why = f"OAUTHBEARER needs a token: set {ENDPOINT}, {_FROM_FILE} or {_FROM_COMMAND}"
     raise values.wrong("sasl.mechanism", why)
+
+
+def open_endpoint(sasl: SaslConfig) -> str:
+    """Return where the secret of an OAuth client goes over http; empty if it is encrypted."""
+    scheme, _, rest = (sasl.token_endpoint or "").partition("://")
+    place = re.split("[/?#]", rest, maxsplit=1)[0].rpartition("@")[2]
+    return f"http://{place}" if scheme.lower() == "http" else ""
 
 
 def _require_trust(values: ConfigValues, key: str, act: str) -> None:
@@ -244,9 +253,9 @@ def _with_provider(
             f"needs the client's {missing} as well: set {_CREDENTIALS}.{missing}, or give clientId "
             "and clientSecret in sasl.jaas.config"
         )
-        raise values.wrong(_ENDPOINT, why)
+        raise values.wrong(ENDPOINT, why)
     return config._replace(
-        token_endpoint=values.text(_ENDPOINT),
+        token_endpoint=values.text(ENDPOINT),
         client_id=client_id,
         client_secret=secret,
         scope=values.text("sasl.oauthbearer.scope") or options.get("scope", ""),

@@ -180,6 +180,25 @@ def test_an_identity_provider_is_asked_with_client_credentials(properties: list[
 
 
 @for_each(
+    ("url", "warned"),
+    [
+        ("http://idp/token", "http://idp"),
+        ("HTTP://user:pw@127.0.0.1:8080/token?a=b", "http://127.0.0.1:8080"),
+        ("https://idp/token", ""),
+        ("https://idp/http://x", ""),
+    ],
+)
+def test_a_client_secret_that_is_not_encrypted_is_a_warning(url: str, warned: str) -> None:
+    """With where it goes to, and without what may be secret in the address."""
+    settings = ["sasl.oauthbearer.client.id=kdiag", "sasl.oauthbearer.client.secret=s3cret"]
+    found = config("OAUTHBEARER", f"sasl.oauthbearer.token.endpoint.url={url}", *settings).warnings
+    told = [each for each in found if "unencrypted" in each]
+    assert len(told) == bool(warned)
+    assert all(f"the client secret goes to {warned} unencrypted; use" in each for each in told)
+    assert not any("pw" in each or "s3cret" in each for each in told)
+
+
+@for_each(
     ("mechanism", "properties", "why"),
     [
         ("GSSAPI", [], "GSSAPI (Kerberos) is not supported"),
