@@ -92,6 +92,21 @@ RULES: Final = {
         "The two ends do not agree on how to encrypt, or one does not accept what the other shows.",
         "Compare ssl.enabled.protocols, ssl.cipher.suites and the certificates of both ends.",
     ),
+    "KD1208": Rule(
+        _WARNING,
+        "the certificate of {addresses} is not verified{sent}",
+        "enable.ssl.certificate.verification=false accepts any certificate, so whoever answers "
+        "there, or sits in between, can read and change everything, the login included.",
+        "Remove that setting, and set ssl.truststore.location to the certificate of the "
+        "authority that signed the broker's.",
+    ),
+    "KD1209": Rule(
+        _WARNING,
+        "the host name in the certificate of {addresses} is not verified{sent}",
+        "An empty ssl.endpoint.identification.algorithm accepts the certificate of any other "
+        "machine as long as a trusted authority signed it.",
+        "Remove that setting, and connect by a name in the certificate.",
+    ),
     "KD1301": Rule(
         _ERROR,
         "{address} refuses the credentials",
@@ -122,6 +137,21 @@ RULES: Final = {
         "SASL with {address} fails: {why}",
         "The two ends could not finish the login, for another reason than a wrong password.",
         "See the broker's log for this connection.",
+    ),
+    "KD1306": Rule(
+        _WARNING,
+        "the {secret} was sent unencrypted to {addresses}",
+        "security.protocol=SASL_PLAINTEXT does not encrypt, and this SASL mechanism sends the "
+        "{secret} as it is: everyone on the way can read it.",
+        "Use a listener with security.protocol=SASL_SSL, or SCRAM in place of PLAIN, which sends "
+        "no password.",
+    ),
+    "KD1307": Rule(
+        _WARNING,
+        "the OAuth client secret is sent unencrypted to {endpoint}",
+        "sasl.oauthbearer.token.endpoint.url begins with http://, so everyone on the way to the "
+        "identity provider can read the secret and the token.",
+        "Use the https:// address of the token endpoint, and then change the secret.",
     ),
     "KD1401": Rule(
         _ERROR,

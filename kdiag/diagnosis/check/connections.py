@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from kdiag.diagnosis.broker_versions import newest_release
+from kdiag.diagnosis.check.exposure import is_exposed
 from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts, CheckStep, Visit
 from kdiag.diagnosis.check.report import CheckPart, CheckRow, CheckStage, CheckStatus, listed
 from kdiag.diagnosis.check.tls import expiring, tls_facts, tls_text
@@ -110,7 +111,7 @@ class _Servers:
                 continue  # it seemed to succeed until the peer refused (TLS 1.3)
             yield CheckRow(
                 stage=_STAGES[step],
-                status=CheckStatus.OK,
+                status=self._succeeded_status(_STAGES[step]),
                 target=visit.target,
                 took_ns=took_ns,
                 detail=_detail(step, visit, self._facts),
@@ -126,6 +127,9 @@ class _Servers:
                 detail=visit.error.why,
                 facts={"fault": visit.error.fault, **_facts(step_failed, visit, self._facts)},
             )
+
+    def _succeeded_status(self, stage: CheckStage) -> CheckStatus:
+        return CheckStatus.WARNING if is_exposed(stage, self._facts) else CheckStatus.OK
 
     @property
     def _failed_status(self) -> CheckStatus:

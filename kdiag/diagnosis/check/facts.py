@@ -123,6 +123,23 @@ class SessionLimits(NamedTuple):
     max_ms: int
 
 
+class Exposure(NamedTuple):
+    """What the client's configuration gives away when it logs in.
+
+    Attributes:
+        verifies_certificate: whether a broker must prove who it is.
+        verifies_hostname: whether its certificate must be for the host connected to.
+        secret: what the SASL mechanism sends as it is: `password`, `token`; empty if it proves
+            that it knows the secret, and without SASL.
+        open_endpoint: where the secret of an OAuth client goes over http; empty for nowhere.
+    """
+
+    verifies_certificate: bool = True
+    verifies_hostname: bool = True
+    secret: str = ""
+    open_endpoint: str = ""
+
+
 class CheckFacts(msgspec.Struct, kw_only=True):
     """All facts of a check.
 
@@ -130,6 +147,7 @@ class CheckFacts(msgspec.Struct, kw_only=True):
         epoch_ns: the time of the check, since 1970.
         has_tls: whether connections are encrypted.
         login: mechanism and user, as text; None without SASL.
+        exposure: what the client's configuration gives away.
         servers: the bootstrap servers.
         metadata: the first response to Metadata; None without any.
         is_quick: whether nothing more was asked.
@@ -159,6 +177,7 @@ class CheckFacts(msgspec.Struct, kw_only=True):
     has_tls: bool
     login: str | None
     servers: Sequence[CheckedEndpoint]
+    exposure: Exposure = Exposure()
     metadata: MetadataResponse | None = None
     is_quick: bool = False
     listeners: Sequence[CheckedEndpoint] = ()

@@ -6,6 +6,7 @@ from kdiag.diagnosis.check.acls import judge_rights
 from kdiag.diagnosis.check.cluster import judge_partitions, judge_quorum
 from kdiag.diagnosis.check.connections import judge_servers
 from kdiag.diagnosis.check.coordinator import judge_coordinator
+from kdiag.diagnosis.check.exposure import judge_exposure
 from kdiag.diagnosis.check.facts import CheckFacts
 from kdiag.diagnosis.check.listeners import judge_listeners
 from kdiag.diagnosis.check.report import (
@@ -23,6 +24,7 @@ def judge(facts: CheckFacts) -> CheckPart:
     parts = [judge_servers(facts)]
     if facts.metadata is not None and not facts.is_quick:
         parts += _of_cluster(facts)
+    parts.append(judge_exposure(facts))
     whole = joined(parts)
     whole.rows += _skipped(whole, facts)
     return whole

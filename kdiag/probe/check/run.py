@@ -22,7 +22,7 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.request import RequestBuilder
 from kdiag.clock import NS_PER_MS, NS_PER_S
-from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts, SessionLimits
+from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts, Exposure, SessionLimits
 from kdiag.errors import KdiagError
 from kdiag.net.address import Lookup, look_up_all
 from kdiag.net.timed_channel import TimedChannels
@@ -93,6 +93,7 @@ class CheckPlan(NamedTuple):
         limit_ns: how long one round of connections may take.
         has_tls: whether connections are encrypted, for the facts.
         login: mechanism and user, for the facts.
+        exposure: what the client's configuration gives away, for the facts.
     """
 
     topics: Sequence[str] = ()
@@ -102,6 +103,7 @@ class CheckPlan(NamedTuple):
     limit_ns: int = LIMIT_NS
     has_tls: bool = False
     login: str | None = None
+    exposure: Exposure = Exposure()
 
 
 def check(client: ClusterClient, timed: TimedChannels, plan: CheckPlan) -> CheckFacts:
@@ -125,7 +127,11 @@ class _Check:
         self._nodes: dict[tuple[str, int, int | None], list[Node]] = {}
         self._began_ns = client.clock.monotonic_ns()
         self._facts = CheckFacts(
-            epoch_ns=client.clock.epoch_ns(), has_tls=plan.has_tls, login=plan.login, servers=()
+            epoch_ns=client.clock.epoch_ns(),
+            has_tls=plan.has_tls,
+            login=plan.login,
+            exposure=plan.exposure,
+            servers=(),
         )
         self._failures: dict[str, str] = {}
         self._took_ns: dict[str, int] = {}

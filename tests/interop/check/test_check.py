@@ -123,9 +123,9 @@ def test_a_user_without_rights_is_told_which_are_missing(
     done = said("check", address, *options, "-g", "billing", "-t", "orders")
     unnamed = said("check", address, *options)
 
-    assert (done.code, done.ids) == (5, ["KD4002", "KD4001"])
+    assert (done.code, done.ids) == (5, ["KD4002", "KD4001", "KD1306"])
     assert done.rows("Coordinator")[0]["error"] == "GROUP_AUTHORIZATION_FAILED"
-    assert (unnamed.code, unnamed.ids) == (0, [])
+    assert (unnamed.code, unnamed.ids) == (0, ["KD1306"])
 
 
 def test_a_session_timeout_that_the_coordinator_refuses_is_found(secure: SecureCluster) -> None:

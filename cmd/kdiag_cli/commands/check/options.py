@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from kdiag.client.config.load import ClientConfig
+from kdiag.client.config.sasl import open_endpoint
 from kdiag.clock import NS_PER_MS
+from kdiag.diagnosis.check.facts import Exposure
 from kdiag.findings.rule import Severity
 from kdiag.probe.check.run import LIMIT_NS, CheckPlan
 
 _SETUP_TIMEOUT: Final = "socket.connection.setup.timeout.ms"
+_SENT_AS_THEY_ARE: Final = {"PLAIN": "password", "OAUTHBEARER": "token"}
+"""What mechanisms send; the others prove that they know a secret."""
 _SUBJECTS: Final = ("unsecuredLoginStringClaim_sub",)
 
 
@@ -48,6 +52,7 @@ def plan_of(options: CheckOptions, config: ClientConfig, timeout_ns: int | None)
         limit_ns=_limit_ns(config, timeout_ns),
         has_tls=config.has_tls,
         login=login_text(config),
+        exposure=exposure_of(config),
     )
 
 
@@ -61,6 +66,17 @@ def login_text(config: ClientConfig) -> str | None:
     subject = next((sasl.unsecured[each] for each in _SUBJECTS if each in sasl.unsecured), None)
     user = sasl.username or subject
     return f"{sasl.mechanism} as {user}" if user else sasl.mechanism
+
+
+def exposure_of(config: ClientConfig) -> Exposure:
+    """Return what the configuration gives away when it logs in."""
+    sasl = config.sasl
+    return Exposure(
+        config.tls.verifies_certificate,
+        config.tls.verifies_hostname,
+        "" if sasl is None else _SENT_AS_THEY_ARE.get(sasl.mechanism, ""),
+        "" if sasl is None else open_endpoint(sasl),
+    )
 
 
 def _limit_ns(config: ClientConfig, timeout_ns: int | None) -> int:

@@ -1,7 +1,8 @@
 from kdiag.client.config.load import ConfigSources, load_config
+from kdiag.diagnosis.check.facts import Exposure
 from kdiag.findings.rule import Severity
 from kdiag.probe.check.run import LIMIT_NS
-from kdiag_cli.commands.check.options import CheckOptions, login_text, plan_of
+from kdiag_cli.commands.check.options import CheckOptions, exposure_of, login_text, plan_of
 from tiers.cases import for_each
 
 SECURITY = "org.apache.kafka.common.security"
@@ -43,6 +44,54 @@ def test_who_logs_in_is_told_without_secrets(properties: list[str], text: str | 
     protocol = ["security.protocol=SASL_PLAINTEXT"] if properties else []
     sources = ConfigSources(properties=["bootstrap.servers=a:1", *protocol, *properties])
     assert login_text(load_config(sources)) == text
+
+
+LOGIN = ("sasl.username=a", "sasl.password=b")
+ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
+CLIENT = ("sasl.oauthbearer.client.id=a", "sasl.oauthbearer.client.secret=hidden")
+
+
+@for_each(
+    ("properties", "exposure"),
+    [
+        (("security.protocol=SSL",), Exposure()),
+        (
+            ("security.protocol=SSL", "enable.ssl.certificate.verification=false"),
+            Exposure(verifies_certificate=False),
+        ),
+        (
+            ("security.protocol=SSL", "ssl.endpoint.identification.algorithm="),
+            Exposure(verifies_hostname=False),
+        ),
+        (
+            ("security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", *LOGIN),
+            Exposure(secret="password"),
+        ),
+        (("security.protocol=SASL_SSL", "sasl.mechanism=SCRAM-SHA-256", *LOGIN), Exposure()),
+        (
+            (
+                "security.protocol=SASL_SSL",
+                "sasl.mechanism=OAUTHBEARER",
+                f"{ENDPOINT}=http://u@idp:80/t?x",
+                *CLIENT,
+            ),
+            Exposure(secret="token", open_endpoint="http://idp:80"),
+        ),
+        (
+            (
+                "security.protocol=SASL_SSL",
+                "sasl.mechanism=OAUTHBEARER",
+                f"{ENDPOINT}=https://idp/t",
+                *CLIENT,
+            ),
+            Exposure(secret="token"),
+        ),
+    ],
+)
+def test_what_a_login_gives_away_is_known(properties: list[str], exposure: Exposure) -> None:
+    """PLAIN and OAUTHBEARER send their secret as it is, SCRAM proves that it knows one."""
+    sources = ConfigSources(properties=["bootstrap.servers=a:1", *properties])
+    assert exposure_of(load_config(sources)) == exposure
 
 
 @for_each(
