@@ -6,6 +6,7 @@ Source: Kafka's `Selector.configureSocketChannel`, `SocketServer`.
 import errno
 import os
 import socket
+from contextlib import suppress
 from typing import Final
 
 from kdiag.net.address import Address, host_and_port
@@ -80,6 +81,12 @@ def finish_connect(sock: socket.socket, peer: str) -> None:
     number = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if number:
         raise OSError(number, os.strerror(number), peer)
+
+
+def hang_up(sock: socket.socket) -> None:
+    """End both directions of a connection, whose socket another thread uses, and will close."""
+    with suppress(OSError):  # the peer was faster
+        sock.shutdown(socket.SHUT_RDWR)
 
 
 def ends_of(fileno: int) -> tuple[str, str]:

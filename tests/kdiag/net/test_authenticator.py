@@ -29,16 +29,16 @@ class _TokenAuthenticator:
         self.is_complete = False
         self.reauthenticate_at_ns = None
         self._send = NetworkSend("", [TOKEN])
-        self._receive = receive or NetworkReceive("")
+        self.receive = receive or NetworkReceive("")
         self._responses: list[NetworkReceive] = []
 
     def authenticate(self, transport: Transport) -> None:
         if not self._send.is_completed:
             self._send.write_to(transport, CLOCK)
-        self._receive.read_from(transport, CLOCK)
-        if self._receive.is_completed:
-            self._take(self._receive)
-            self._receive = NetworkReceive("1")
+        self.receive.read_from(transport, CLOCK)
+        if self.receive.is_completed:
+            self._take(self.receive)
+            self.receive = NetworkReceive("1")
 
     def poll_response(self) -> NetworkReceive | None:
         return self._responses.pop(0) if self._responses else None

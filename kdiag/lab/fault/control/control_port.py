@@ -21,8 +21,6 @@ reads meanwhile; where 64 are open, the oldest one makes room for a new one.
 
 import hmac
 import secrets
-import socket
-from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
@@ -36,6 +34,7 @@ from kdiag.lab.fault.fault_book import FaultBook, fault_document
 from kdiag.lab.fault.grammar import fault_of, parse_fault
 from kdiag.lab.fault.rule import FaultRule
 from kdiag.net.address import host_and_port
+from kdiag.net.tcp.sockets import hang_up
 
 LOOPBACK: Final = "127.0.0.1"
 FAULTS_PATH: Final = "/faults"
@@ -134,7 +133,7 @@ class _Server(ThreadingHTTPServer):
     clock: Clock = SystemClock()
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
-        self._opened_ns: dict[socket.socket, int] = {}  # the oldest is the first
+        self._opened_ns: dict[Any, int] = {}  # the oldest is the first
         self._lock = Lock()
         super().__init__(address, handler)
 
@@ -169,11 +168,10 @@ class _Server(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Do nothing: a client that hangs up is not an error of the lab."""
 
-    def _end(self, request: socket.socket) -> None:
+    def _end(self, request: Any) -> None:
         """Have the thread of a connection read and write no more; it closes the socket."""
         del self._opened_ns[request]
-        with suppress(OSError):
-            request.shutdown(socket.SHUT_RDWR)
+        hang_up(request)
 
 
 class _RefusedError(Exception):

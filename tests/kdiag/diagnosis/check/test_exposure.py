@@ -11,8 +11,8 @@ from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
 from kdiag.findings.rule import Severity
 from made_values.check_subject import endpoint, facts, refused, visit
 
-ALL = dict.fromkeys(CheckStep, 1)
-PLAIN = {step: 1 for step in CheckStep if step is not CheckStep.TLS}
+ALL: dict[CheckStep, int] = dict.fromkeys(CheckStep, 1)
+PLAIN: dict[CheckStep, int] = {step: 1 for step in ALL if step is not CheckStep.TLS}
 TCP = {CheckStep.TCP: 1}
 PASSWORD = Exposure(secret="password")
 WRONG = AuthenticationError("a:1", Layer.SASL, "refused", fault=Fault.WRONG_CREDENTIALS)

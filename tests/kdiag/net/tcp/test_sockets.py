@@ -6,7 +6,14 @@ import pytest
 
 from client_ends.echo_server import Loopback
 from kdiag.net.address import Address
-from kdiag.net.tcp.sockets import configure, ends_of, finish_connect, peer_of, start_connect
+from kdiag.net.tcp.sockets import (
+    configure,
+    ends_of,
+    finish_connect,
+    hang_up,
+    peer_of,
+    start_connect,
+)
 
 KIB = 1024
 
@@ -123,3 +130,12 @@ def test_an_unconnected_socket_has_no_ends() -> None:
     """There is nobody at the other end to be named."""
     with socket.socket() as unconnected, pytest.raises(OSError, match="not connected"):
         ends_of(unconnected.fileno())
+
+
+def test_whoever_waits_for_bytes_is_woken_by_a_hang_up() -> None:
+    """Both ends read the end of the stream; a second hang-up does nothing."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        hang_up(ours)
+        hang_up(ours)
+        assert (ours.recv(1), theirs.recv(1)) == (b"", b"")

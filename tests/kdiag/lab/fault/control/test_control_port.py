@@ -117,7 +117,8 @@ def test_without_its_token_it_obeys_nobody(control: ControlPort, method: str, gi
 def test_each_port_has_a_token_of_its_own(control: ControlPort) -> None:
     """Who may use one may not use another for that."""
     with ControlPort(FaultBook(ManualClock())) as other:
-        assert ask(control, "GET", "/faults", **bearing(other.token))[0] == 401
+        foreign = bearing(other.token)["Authorization"]
+        assert ask(control, "GET", "/faults", Authorization=foreign)[0] == 401
         assert ask(other, "GET", "/faults")[0] == 200
 
 
