@@ -23,7 +23,7 @@ from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES, LENGTH_BYTES
 _LENGTH: Final = Struct(">i")
 _STEP_BYTES: Final = 4 * 1024
 _BURST_BYTES: Final = 64 * 1024
-"""A frame of so many bytes is read in one call, though its buffer grows in steps."""
+"""A frame of so many bytes is read in one call, in steps only where memory is limited."""
 _MORE_BYTES: Final = 256
 """How many more bytes are read to recognise a foreign protocol."""
 _FIX: Final = "Check that the port is a Kafka listener's, and that both ends use TLS or neither"
@@ -158,7 +158,8 @@ class NetworkReceive:
 
     def _try_grow(self, stop: int) -> bool:
         """Add a chunk; one of the frame itself only if the pool has the memory for it now."""
-        size = min(max(_STEP_BYTES, self._filled), stop - self._filled)
+        step = _BURST_BYTES if self._pool.size_bytes is None else _STEP_BYTES
+        size = min(max(step, self._filled), stop - self._filled)
         if self.size is not None:
             self.is_memory_needed = not self._pool.try_allocate(size)
             if self.is_memory_needed:
