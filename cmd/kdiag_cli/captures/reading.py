@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kdiag.clock import NS_PER_S
 from kdiag.errors import CaptureError, ConfigError, ReportError
 from kdiag.exchange.context.broker_ids import BrokerIds
 from kdiag.exchange.context.topic_names import TopicNames
@@ -35,7 +36,7 @@ from kdiag_cli.captures.source import (
 )
 from kdiag_cli.ending import close_quietly
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.interruption import Interruption
+from kdiag_cli.interruption import Interruption, TimeUp, limited, timeout_text
 from kdiag_cli.options.captures import CaptureInputs
 from kdiag_cli.output.exchanges.text import protocol_text
 from kdiag_cli.output.progress import ReadingProgress
@@ -47,23 +48,34 @@ if TYPE_CHECKING:
 
 _ALL = Selection()
 _SEVERITIES = tuple(Severity)
+_CLEANUP_NS: Final = 5 * NS_PER_S
+"""How long after its time a command may remove the tables that it has made."""
 _MALLOC_SETTINGS: Final = {-1: 32 << 20, -3: 4 << 20}
 """By their numbers in <malloc.h>: M_TRIM_THRESHOLD and M_MMAP_THRESHOLD."""
 
 
-def run_on_captures(work: Callable[[], ExitCode]) -> ExitCode:
+def run_on_captures(work: Callable[[], ExitCode], timeout_ns: int | None = None) -> ExitCode:
     """Run the work of a command that reads captures; return the exit code of the program.
 
     Errors of captures and questions go to stderr; the reader of stdout may go away.
 
     Args:
         work: prints its results and returns the exit code.
+        timeout_ns: the longest it may take, as for `limited`.
     """
+
+    def report_timeout() -> None:
+        say(timeout_text(timeout_ns))
+
     try:
-        return work()
+        with limited(timeout_ns, report_timeout, _CLEANUP_NS):
+            return work()
     except (CaptureError, ConfigError, ReportError) as error:
         say(*str(error).splitlines())
         return ExitCode.USAGE
+    except TimeUp:
+        report_timeout()
+        return ExitCode.TIMEOUT
     except BrokenPipeError:
         close_quietly()
         return ExitCode.DONE

@@ -1,29 +1,16 @@
 """The frame of every live command: its time limit, its errors, its exit code."""
 
-import os
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from threading import Event, Thread
-from typing import Any, Final
+from collections.abc import Callable
 
 from kdiag.diagnosis.connection_finding import connection_finding
 from kdiag.errors import ConnectError, KdiagError
 from kdiag_cli.ending import close_quietly
 from kdiag_cli.exit_code import ExitCode, exit_code_of
+from kdiag_cli.interruption import TimeUp, limited, timeout_text
 from kdiag_cli.output.document_forms import DocumentForm, chosen_form
 from kdiag_cli.output.result import ResultFormat, print_document
 from kdiag_cli.output.terminal import Output, say
-
-_GRACE_S: Final = 0.25
-"""How long a command has to notice that its time is up, and to end besides what it cleans up."""
-_LAST_S: Final = 1.0
-"""How long one that has noticed may still run beyond that, on a machine that stood still."""
-
-
-class _TimeUp(BaseException):
-    """The time of the command is up; like KeyboardInterrupt, only the frame catches it."""
 
 
 def run_live(
@@ -50,13 +37,13 @@ def run_live(
     is_json = output is ResultFormat.JSON and has_document  # rows have no place for failures
 
     def report_timeout() -> None:
-        message = f"gave up after {(timeout_ns or 0) / 1e9:g} s (--timeout)"
+        message = timeout_text(timeout_ns)
         if is_json:
             print_failure(command, message)
         say(message)
 
     try:
-        with _limited(timeout_ns, report_timeout, cleanup_ns):
+        with limited(timeout_ns, report_timeout, cleanup_ns):
             code = work()
             sys.stdout.flush()
     except KdiagError as error:
@@ -66,7 +53,7 @@ def run_live(
         if isinstance(error, ConnectError) and error.fix:
             say(f"  {error.fix}")
         return exit_code_of([error])
-    except _TimeUp:
+    except TimeUp:
         report_timeout()
         return ExitCode.TIMEOUT
     except BrokenPipeError:
@@ -90,43 +77,3 @@ def print_failure(command: str, problem: KdiagError | str) -> None:
     else:
         print_document(output, command, [], warnings=[str(problem)])
     output.flush()
-
-
-@contextmanager
-def _limited(timeout_ns: int | None, report: Callable[[], None], cleanup_ns: int) -> Iterator[None]:
-    """Raise _TimeUp when the time is up; if that does not help, report it and end the program.
-
-    A signal interrupts whatever Python waits for, but not the C library while it looks up a name;
-    then only the end of the process keeps the promise. An exception that is raised in a finalizer
-    is lost, so it is raised again.
-    """
-    if timeout_ns is None:
-        yield
-        return
-    seconds, cleanup_s = timeout_ns / 1e9, cleanup_ns / 1e9
-    is_noticed = False
-    ended = Event()
-
-    def raise_time_up(*_: Any) -> None:
-        nonlocal is_noticed
-        is_noticed = True
-        signal.setitimer(signal.ITIMER_REAL, cleanup_s + _GRACE_S)  # from now on, if it gets lost
-        raise _TimeUp
-
-    def insist() -> None:
-        if ended.wait(seconds) or ended.wait(_GRACE_S):
-            return
-        if is_noticed and ended.wait(cleanup_s + _LAST_S):
-            return
-        report()
-        os._exit(ExitCode.TIMEOUT)
-
-    before = signal.signal(signal.SIGALRM, raise_time_up)
-    Thread(target=insist, daemon=True).start()
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        ended.set()
-        signal.signal(signal.SIGALRM, before)

@@ -1,5 +1,7 @@
+import signal
 from itertools import count
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -45,6 +47,23 @@ def test_an_interruption_has_its_own_exit_code() -> None:
         raise KeyboardInterrupt
 
     assert run_on_captures(work) is ExitCode.INTERRUPTED
+
+
+def test_what_takes_too_long_is_given_up(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever it waits for; what it would have waited for is not waited for."""
+
+    def work() -> ExitCode:
+        Event().wait()
+        return ExitCode.DONE
+
+    assert run_on_captures(work, 1_000_000) is ExitCode.TIMEOUT
+    assert capsys.readouterr().err == "kdiag: gave up after 0.001 s (--timeout)\n"
+
+
+def test_a_time_limit_changes_nothing_for_what_ends_before() -> None:
+    """Nor does it later."""
+    assert run_on_captures(lambda: ExitCode.PARTIAL, 60_000_000_000) is ExitCode.PARTIAL
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
 def test_a_reading_gives_everything_to_the_printer_and_counts_it() -> None:
