@@ -32,7 +32,7 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
             --partition --port --protocol --quick --resume-file --share --show --since
             --slow --start-offset --state --static --status --stuck --to --topic --txn --type
             --until --wait --where --with-waits --both --without-disturbance""",
-        "Show": """--all --bytes --color --commit-times --defaults --exit-code --fail-on
+        "Show": """--all --bytes --color --commit-times --csv-safe --defaults --exit-code --fail-on
             --features --fields --format --groups --help-json --html --json --key-format --list
             --nagios --no-bodies --no-headers --origin --out --output --pager --per-member --quiet
             --raw --schema --show-aborted --show-control --show-secrets --sort --sql --summary --tcp

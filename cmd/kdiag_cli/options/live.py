@@ -19,7 +19,6 @@ from kdiag.client.config.profiles import profile_names, profiles_file
 from kdiag.client.config.sources import Setting
 from kdiag.errors import ConfigError, KdiagError, NoPasswordError
 from kdiag.wire.client_release import CLIENT_RELEASES
-from kdiag_cli.options.quantities import positive_ns
 from kdiag_cli.output.document_forms import DocumentForm
 from kdiag_cli.output.result import ResultFormat
 from kdiag_cli.output.terminal import harmless
@@ -96,14 +95,6 @@ AsVersion = Annotated[
         metavar="RELEASE",
         help="Speak as the clients of that Kafka would, such as 2.8: no newer version of an API.",
         autocompletion=complete_releases,
-    ),
-]
-Timeout = Annotated[
-    int | None,
-    typer.Option(
-        metavar="TIME",
-        help="Give up after this time, come what may: 10s, 500ms, 2m.",
-        parser=positive_ns,
     ),
 ]
 

@@ -23,12 +23,11 @@ from kdiag_cli.options.live import (
     PasswordFile,
     Profile,
     Properties,
-    Timeout,
     Trace,
     Write,
 )
-from kdiag_cli.options.results import Wide
-from kdiag_cli.output.document_forms import DocumentForm, choose_form
+from kdiag_cli.options.results import CsvSafe, Timeout, Wide, check_csv_safe
+from kdiag_cli.output.document_forms import form_chosen
 
 NO_OPTIONS: Final = LiveOptions()
 """The default of the parameter `live`."""
@@ -37,28 +36,31 @@ Command = Callable[..., None]
 
 _LIVE: Final = "live"
 _OUTPUT: Final = "output"
+_CSV_SAFE: Final = "csv_safe"
 
 
 def live_command(command: Command) -> Command:
     """Return a command that accepts the live options and hands them on as `live`.
 
-    A command with an `output` or a `wide` of its own does not get the usual one.
+    A command with an `output` or a `wide` of its own does not get the usual one, nor, where its
+    forms are other ones, the usual `csv_safe`.
     """
     own = signature(command, eval_str=True)
+    replaced = {*own.parameters} | ({_CSV_SAFE} if _OUTPUT in own.parameters else set())
     live = {
         name: each.replace(kind=Parameter.KEYWORD_ONLY)
         for name, each in signature(_live_options, eval_str=True).parameters.items()
-        if name not in own.parameters
+        if name not in replaced
     }
 
     @wraps(command)
     def run(**values: Any) -> None:
         taken = {name: values.pop(name) for name in live}
-        choose_form(taken.get(_OUTPUT, LiveFormat.TABLE).document)
-        try:
+        form = taken.get(_OUTPUT, LiveFormat.TABLE)
+        is_csv_safe = taken.get(_CSV_SAFE, False)
+        check_csv_safe(form, is_csv_safe=is_csv_safe)
+        with form_chosen(form.document, is_csv_safe=is_csv_safe):
             command(**values, **{_LIVE: _live_options(**taken)})
-        finally:
-            choose_form(DocumentForm.JSON)
 
     kept = [each for name, each in own.parameters.items() if name != _LIVE]
     run.__signature__ = own.replace(parameters=[*kept, *live.values()])  # type: ignore[attr-defined]
@@ -79,9 +81,11 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
     debug: Debug = False,
     write: Write = None,
     output: OutputFormat = LiveFormat.TABLE,
+    csv_safe: CsvSafe = False,
     wide: Wide = False,
 ) -> LiveOptions:
-    """Return the options as one value."""
+    """Return the options as one value, but for those that `live_command` acts on itself."""
+    del csv_safe
     return LiveOptions(
         bootstrap_servers=bootstrap_server,
         properties=properties,

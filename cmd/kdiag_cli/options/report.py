@@ -51,7 +51,10 @@ class TableQuestion(NamedTuple):
         command: the name that a JSON document bears.
         has_headers: whether the names of the columns are written.
         is_wide: whether a table on a terminal shows all its columns.
+        is_csv_safe: whether no cell of CSV may begin like a formula.
         times: of the rows that are asked about.
+        timeout_ns: the longest that the answer may take, with the reading of captures; None for
+            ever.
     """
 
     query: Query
@@ -59,7 +62,9 @@ class TableQuestion(NamedTuple):
     command: str
     has_headers: bool
     is_wide: bool = False
+    is_csv_safe: bool = False
     times: TimeRange = ALWAYS
+    timeout_ns: int | None = None
 
 
 def read_query(name: str, parameters: list[str]) -> Query:

@@ -9,6 +9,7 @@ import typer
 from kdiag.errors import install_command
 from kdiag.findings.rule import Severity
 from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.options.quantities import positive_ns
 from kdiag_cli.output.terminal import say
 
 _LIBRARIES: Final = ("pyarrow", "duckdb", "sqlglot")
@@ -21,6 +22,37 @@ Wide = Annotated[
     bool,
     typer.Option("--wide", "-w", help="Show all columns of a table, however narrow the terminal."),
 ]
+
+CsvSafe = Annotated[
+    bool,
+    typer.Option(
+        "--csv-safe",
+        help="With -o csv or tsv: put ' before cells that a spreadsheet would take for formulas.",
+    ),
+]
+Timeout = Annotated[
+    int | None,
+    typer.Option(
+        metavar="TIME",
+        help="Give up after this time, come what may: 10s, 500ms, 2m.",
+        parser=positive_ns,
+    ),
+]
+_ROWS: Final = frozenset({"csv", "tsv"})
+
+
+def check_csv_safe(output: str, *, is_csv_safe: bool) -> None:
+    """Refuse `--csv-safe` where no cells are written.
+
+    Args:
+        output: the value of `--output`.
+        is_csv_safe: whether the option was given.
+
+    Raises:
+        typer.BadParameter: it changes nothing.
+    """
+    if is_csv_safe and output not in _ROWS:
+        raise typer.BadParameter("is for cells: give -o csv or tsv", param_hint="'--csv-safe'")
 
 
 def require_folder(file: Path | None, option: str) -> None:

@@ -1,7 +1,5 @@
 """The answer to a question about tables: aligned for people, JSON, JSON lines or CSV."""
 
-import csv
-import io
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -14,6 +12,7 @@ import msgspec
 
 from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.result import print_document
+from kdiag_cli.output.table.delimited import DelimitedRows, cell_text
 from kdiag_cli.output.table.layout import TableColumn
 from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import Output, clipped, harmless
@@ -80,6 +79,7 @@ def print_answer(  # noqa: PLR0913 - how it is printed
     *,
     command: str,
     has_headers: bool = True,
+    is_csv_safe: bool = False,
     wide: "Sequence[str]" = (),
 ) -> None:
     """Print an answer.
@@ -90,6 +90,7 @@ def print_answer(  # noqa: PLR0913 - how it is printed
         form: how.
         command: the name that the JSON document bears.
         has_headers: whether the names of the columns stand above a table and in CSV.
+        is_csv_safe: whether no cell of CSV may begin like a formula.
         wide: columns that make room for others on a narrow terminal, the first of them first.
     """
     if form is AnswerFormat.JSON:
@@ -98,12 +99,16 @@ def print_answer(  # noqa: PLR0913 - how it is printed
         for document in answer.documents():
             print_json(output, _ENCODE(document), is_line=True)
     elif form is AnswerFormat.CSV:
-        _print_csv(output, answer, has_headers=has_headers)
+        rows = DelimitedRows(output.write, is_safe=is_csv_safe)
+        if has_headers:
+            rows.row(answer.names)
+        for row in answer.rows():
+            rows.row(row)
     else:
-        rows = [[_cell(value) for value in row] for row in answer.rows()]
+        cells = [[_cell(value) for value in row] for row in answer.rows()]
         if output.is_terminal and not output.is_wide:
-            rows = [list(map(_clip, row)) for row in rows]
-        print_table(output, _columns(answer.names, wide), rows, has_headers=has_headers)
+            cells = [list(map(_clip, row)) for row in cells]
+        print_table(output, _columns(answer.names, wide), cells, has_headers=has_headers)
 
 
 def _columns(names: "Sequence[str]", wide: "Sequence[str]") -> list[TableColumn]:
@@ -126,31 +131,9 @@ def _unit(name: str) -> str:
     return next((unit for ending, unit in _UNITS.items() if f"_{name}".endswith(ending)), "")
 
 
-def _print_csv(output: Output, answer: TableAnswer, *, has_headers: bool) -> None:
-    rows: Iterable[Iterable[Any]] = answer.rows()
-    if has_headers:
-        rows = _with_head(answer.names, rows)
-    for row in rows:
-        cells = ["" if value is None else str(_cell(value)) for value in row]
-        if output.is_terminal:
-            cells = [harmless(cell) for cell in cells]
-        line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow(cells)
-        output.write(line.getvalue().encode("utf-8", "replace"))
-
-
-def _with_head(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[Iterable[Any]]:
-    yield names
-    yield from rows
-
-
 def _cell(value: Any) -> Any:
     """Return a value that is one text or number; lists and structs become JSON."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list | dict):
-        return _ENCODE(value).decode()
-    return value
+    return cell_text(value) if isinstance(value, bool | list | dict) else value
 
 
 def _clip(cell: Any) -> Any:

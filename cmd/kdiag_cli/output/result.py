@@ -71,7 +71,7 @@ def print_document(
     if form is DocumentForm.JSON:
         print_json(output, encode(document))
         return
-    output.write(in_form(msgspec.json.decode(encode(document)), form).encode())
+    output.write(in_form(msgspec.json.decode(encode(document)), form))
     if form is not DocumentForm.YAML:
         output.flush()
         say_findings(findings, warnings)

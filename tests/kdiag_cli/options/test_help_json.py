@@ -1,4 +1,5 @@
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -43,12 +44,27 @@ def test_the_program_describes_every_command() -> None:
     assert {"run", "stream"} <= {each["command"].split()[-1] for each in pipeline["commands"]}
 
 
-@pytest.mark.thorough
-def test_no_command_has_an_option_twice() -> None:
-    """The second would hide the first."""
+def commands() -> Iterator[dict[str, Any]]:
+    """Yield the description of every command, also of those below others."""
     waiting = [described()]
     while waiting:
         command = waiting.pop()
         waiting += command["commands"]
+        yield command
+
+
+@pytest.mark.thorough
+def test_whoever_writes_cells_can_write_them_for_a_spreadsheet() -> None:
+    """Names come from the wire in all of them; elsewhere the option would do nothing."""
+    for command in commands():
+        options = {name: each for each in command["options"] for name in each["names"]}
+        choices = options.get("--output", {}).get("choices") or ()
+        assert ("--csv-safe" in options) == ("csv" in choices), command["command"]
+
+
+@pytest.mark.thorough
+def test_no_command_has_an_option_twice() -> None:
+    """The second would hide the first."""
+    for command in commands():
         names = [name for each in command["options"] for name in each["names"]]
         assert sorted(names) == sorted(set(names)), command["command"]

@@ -17,7 +17,6 @@ from kdiag_cli.options.live import (
     PasswordFile,
     Profile,
     Properties,
-    Timeout,
     Trace,
     Write,
     check_topic,
@@ -25,6 +24,7 @@ from kdiag_cli.options.live import (
     complete_profiles,
     complete_releases,
 )
+from kdiag_cli.options.results import Timeout
 from kdiag_cli.output.result import ResultFormat
 from programs.kdiag_program import Screen
 

@@ -86,6 +86,12 @@ def test_other_programs_names_of_options_are_known() -> None:
     assert given[2] == LiveOptions(["a:1"], ["client.id=me"])
 
 
+def test_cells_are_made_safe_only_where_there_are_cells() -> None:
+    """An option that does nothing is refused."""
+    assert run(ping, "7", "-o", "tsv", "--csv-safe") == 0
+    assert run(ping, "7", "-o", "json", "--csv-safe") == 2
+
+
 def test_a_wrong_time_is_refused() -> None:
     """Before the command runs."""
     assert run(ping, "7", "--timeout", "soon") == 2

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,32 @@ def printed(output: Printed, data: bytes, *, is_line: bool = False) -> str:
     """Return what is printed of a document."""
     print_json(output, data, is_line=is_line)
     return output.text
+
+
+CONTROLS = "\x7f\x85\x9b\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\ufeff\U000e0041"
+READABLE = "Αθήνα Москва 北京 café 👩\u200d🔧 นี่\u200cครับ"
+
+
+def as_utf8(value: object) -> bytes:
+    """Return JSON with as few escapes as it may have."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+@given(VALUES | st.text(CONTROLS + READABLE).map(lambda text: {text: [text]}))
+def test_json_in_a_pipe_is_one_line_to_every_reader_and_harmless(value: object) -> None:
+    """It is the same document; a terminal that shows it stays as it is."""
+    data = as_utf8(value)
+    text = printed(Printed(), data)
+
+    assert json.loads(text) == json.loads(data)
+    assert text.splitlines() == [text[:-1]]
+    assert not re.search(f"[\x00-\x09\x0b-\x1f\x80-\x9f{CONTROLS}]", text)
+
+
+def test_letters_stay_as_they_are() -> None:
+    """Names in other scripts can be read, with the joiners that some need."""
+    data = as_utf8({"topic": READABLE})
+    assert printed(Printed(), data) == data.decode() + "\n"
 
 
 @pytest.mark.parametrize("is_line", [True, False])
@@ -60,7 +87,7 @@ def test_keys_texts_numbers_and_words_have_colours_of_their_own() -> None:
 @given(VALUES)
 def test_json_on_a_terminal_is_the_same_document_and_harmless(value: object) -> None:
     """Whoever copies it has it; no character of it can move the cursor."""
-    data = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    data = as_utf8(value)
     text = printed(Printed(80), data)
 
     assert json.loads(text) == json.loads(data)
@@ -81,3 +108,12 @@ def test_pieces_make_one_text_wherever_they_are_cut(width: int | None) -> None:
     write_pieces(output, (DATA[:20], DATA[20:21], DATA[21:]))
 
     assert output.text == DATA.decode()
+
+
+def test_pieces_in_a_pipe_are_harmless() -> None:
+    """As whole documents are."""
+    output = Printed()
+
+    write_pieces(output, ('{"a":"\x9b'.encode(), '\u202e"}'.encode()))
+
+    assert output.text == '{"a":"\\u009b\\u202e"}'

@@ -22,7 +22,7 @@ from kdiag_cli.options.captures import (
 )
 from kdiag_cli.options.filters import Brokers, ErrorNames, Since, StatusNames, Until, WhereText
 from kdiag_cli.options.quantities import OptionDefault, duration_ns, size_bytes
-from kdiag_cli.options.results import Wide
+from kdiag_cli.options.results import CsvSafe, Wide
 from kdiag_cli.output.terminal import TimeStyle
 
 EXAMPLES = """\b
@@ -70,6 +70,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     output: Annotated[
         DecodeOutput, typer.Option("--output", "-o", help="Lines for people, or for programs.")
     ] = DecodeOutput.TEXT,
+    csv_safe: CsvSafe = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="With --output parquet: the folder for the tables."),
@@ -245,6 +246,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             max_memory_bytes=max_memory,
         ),
         output=output.value,
+        csv_safe=csv_safe,
         out=out,
         bodies=not no_bodies,
         api_keys=frozenset().union(*api or ()),

@@ -14,7 +14,7 @@ from kdiag.exchange.selection import Selection
 from kdiag.findings.rule import Severity
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.options.filters import CaptureMoment
-from kdiag_cli.options.results import require_folder
+from kdiag_cli.options.results import check_csv_safe, require_folder
 from kdiag_cli.output.terminal import TimeStyle
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class DecodeOptions(NamedTuple):
         time_style: how lines tell the time.
         fail_on: with `summary`, the least severity of a finding that makes the exit code 1.
         pager: whether a person reads through their pager.
+        csv_safe: whether no cell of `csv` may begin like a formula.
     """
 
     inputs: CaptureInputs
@@ -77,6 +78,7 @@ class DecodeOptions(NamedTuple):
     time_style: TimeStyle = TimeStyle.UTC
     fail_on: Severity | None = None
     pager: bool = False
+    csv_safe: bool = False
 
     @property
     def is_listing(self) -> bool:
@@ -166,6 +168,7 @@ def check(options: DecodeOptions) -> None:
     is_text = options.output == "text" and options.is_listing
     if (options.lists_all or options.time_style is not TimeStyle.UTC) and not is_text:
         raise typer.BadParameter("is for lines of text", param_hint="'--all' and '--time'")
+    check_csv_safe(options.output, is_csv_safe=options.csv_safe)
     if options.output == "csv" and not options.is_listing:
         raise typer.BadParameter("--output csv lists exchanges; the rest is text or JSON")
     if options.output == "parquet":

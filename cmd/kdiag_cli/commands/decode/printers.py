@@ -1,7 +1,5 @@
 """Exchanges, gaps and connections for programs: JSON lines, one JSON document, CSV."""
 
-import csv
-import io
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -10,7 +8,8 @@ from kdiag.exchange.documents.document import SCALARS, SCHEMA, DocumentEncoder, 
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Gap
 from kdiag_cli.output.json_text import print_json, write_pieces
-from kdiag_cli.output.terminal import Output, harmless
+from kdiag_cli.output.table.delimited import DelimitedRows
+from kdiag_cli.output.terminal import Output
 
 
 class JsonLines:
@@ -85,22 +84,24 @@ _CSV_COLUMNS: Final = (*SCALARS, "topics", "groups", "request_bytes", "response_
 
 
 class CsvRows:
-    """A row for each exchange: its plain values, topics, groups and sizes.
+    """A row for each exchange: its plain values, topics, groups and sizes."""
 
-    Whatever is not printable is an escape, so that a row is a line. A cell may begin with `=`, `+`,
-    `-` or `@`, which spreadsheets take for a formula: it is left as the wire had it.
-    """
+    def __init__(self, output: Output, documents: Documents, *, is_safe: bool = False) -> None:
+        """Print the names of the columns.
 
-    def __init__(self, output: Output, documents: Documents) -> None:
-        self._output = output
+        Args:
+            output: where rows go.
+            documents: make their cells.
+            is_safe: whether no cell may begin like a formula.
+        """
         self._documents = documents
-        self._row(_CSV_COLUMNS)
+        self._rows = DelimitedRows(output.write, is_safe=is_safe)
+        self._rows.row(_CSV_COLUMNS)
 
     def exchange(self, dissection: Dissection) -> None:
         """Print an exchange."""
         document = self._documents.csv_values(dissection)
-        texts = ("" if document[key] is None else str(document[key]) for key in _CSV_COLUMNS)
-        self._row([harmless(text) for text in texts])
+        self._rows.row(document[key] for key in _CSV_COLUMNS)
 
     def gap(self, gap: Gap) -> None:
         """Print nothing: a gap is not an exchange."""
@@ -110,11 +111,6 @@ class CsvRows:
 
     def finish(self) -> None:
         """Print nothing more."""
-
-    def _row(self, values: "tuple[str, ...] | list[str]") -> None:
-        line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow(values)
-        self._output.write(line.getvalue().encode("utf-8", "replace"))
 
 
 class SingleExchange:

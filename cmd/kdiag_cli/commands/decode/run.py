@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from os import fstat
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -46,11 +46,6 @@ from kdiag_cli.pager import paged
 
 if TYPE_CHECKING:
     from kdiag.findings.finding import Finding  # which loads all rules
-
-_ROW_PRINTERS: Final[dict[str, Callable[[Output, Documents], Printer]]] = {
-    "jsonl": JsonLines,
-    "csv": CsvRows,
-}
 
 
 def run(options: DecodeOptions) -> ExitCode:
@@ -205,8 +200,10 @@ class _DecodeRun:
             printer = JsonDocument(
                 self._output, self._documents, lambda: self._reading.account().document()
             )
+        elif options.output == "csv":
+            printer = CsvRows(self._output, self._documents, is_safe=options.csv_safe)
         else:
-            printer = _ROW_PRINTERS[options.output](self._output, self._documents)
+            printer = JsonLines(self._output, self._documents)
         return SortedPrinter(printer) if options.sort else printer
 
     def _print_summary(self, result: CaptureResult) -> None:

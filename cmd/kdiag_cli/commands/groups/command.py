@@ -10,8 +10,8 @@ from kdiag_cli.options.completion import complete_groups
 from kdiag_cli.options.live import LiveFormat, LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
 from kdiag_cli.options.quantities import OptionDefault, positive_ns
-from kdiag_cli.options.results import FailOn, NoHeaders
-from kdiag_cli.output.document_forms import choose_form
+from kdiag_cli.options.results import CsvSafe, FailOn, NoHeaders, check_csv_safe
+from kdiag_cli.output.document_forms import choose_csv_safety, choose_form
 
 EXAMPLES = """\b
 Examples:
@@ -159,6 +159,7 @@ def groups(  # noqa: PLR0913 - a parameter for each option
         GroupsFormat,
         typer.Option("--output", "-o", metavar="FORM", help=f"One of {', '.join(GroupsFormat)}."),
     ] = GroupsFormat.TABLE,
+    csv_safe: CsvSafe = False,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Show every group: its state, members and lag; or all about some."""
@@ -183,6 +184,8 @@ def groups(  # noqa: PLR0913 - a parameter for each option
     )
     options.check(chosen)
     form = LiveFormat.TABLE if chosen.is_prometheus else LiveFormat(output.value)
+    check_csv_safe(output, is_csv_safe=csv_safe)
     choose_form(form.document)
+    choose_csv_safety(is_csv_safe=csv_safe)
     is_wide = live.is_wide or form is LiveFormat.WIDE
     raise typer.Exit(run.run(chosen, live._replace(output=form.result, is_wide=is_wide)))

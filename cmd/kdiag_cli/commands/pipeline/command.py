@@ -41,7 +41,7 @@ from kdiag_cli.options.report import (
     TableQuestion,
     read_query,
 )
-from kdiag_cli.options.results import NoHeaders, Wide
+from kdiag_cli.options.results import CsvSafe, NoHeaders, Wide, check_csv_safe
 from kdiag_cli.output.answer import AnswerFormat
 from kdiag_cli.output.result import ResultFormat
 
@@ -421,15 +421,18 @@ def report(  # noqa: PLR0913 - as above
     to: RowsTo = None,
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
+    csv_safe: CsvSafe = False,
     wide: Wide = False,
 ) -> None:
     """Answer a question that many have, on Spark; DuckDB's is `kdiag report NAME DIR`."""
+    check_csv_safe(output, is_csv_safe=csv_safe)
     question = TableQuestion(
         read_query(name, parameter or []),
         output,
         f"report {name}",
         has_headers=not no_headers,
         is_wide=wide,
+        is_csv_safe=csv_safe,
         times=TimeRange(from_, to),
     )
     _answer(question, folder, SparkOptions(master, read_conf(conf or [], packages, jars)))
@@ -451,15 +454,18 @@ def query(  # noqa: PLR0913 - as above
     to: RowsTo = None,
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
+    csv_safe: CsvSafe = False,
     wide: Wide = False,
 ) -> None:
     """Ask a question about tables in SQL, on Spark; DuckDB's is `kdiag query DIR SQL`."""
+    check_csv_safe(output, is_csv_safe=csv_safe)
     question = TableQuestion(
         Query(sql, {}, dialect=dialect.value),
         output,
         "pipeline query",
         has_headers=not no_headers,
         is_wide=wide,
+        is_csv_safe=csv_safe,
         times=TimeRange(from_, to),
     )
     _answer(question, folder, SparkOptions(master, read_conf(conf or [], packages, jars)))

@@ -83,6 +83,7 @@ def answer(question: TableQuestion, folder: str, spark: SparkOptions) -> ExitCod
             question.form,
             command=question.command,
             has_headers=question.has_headers,
+            is_csv_safe=question.is_csv_safe,
             wide=question.query.wide,
         )
         screen.flush()

@@ -1,13 +1,16 @@
 """The reports themselves, not their answers: `kdiag report --list` and `--sql`."""
 
-from typing import Any
+from typing import Any, Final
 
 from kdiag.report.sql_report import Query, Report, load_report, report_names
 from kdiag_cli.options.results import require_report_extra
 from kdiag_cli.output.answer import AnswerFormat
 from kdiag_cli.output.result import print_document
+from kdiag_cli.output.table.delimited import DelimitedRows
 from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import Output
+
+_HEADERS: Final = ("report", "parameters", "question")
 
 
 def print_sql(query: Query, dialect: str) -> None:
@@ -29,7 +32,13 @@ def print_reports(form: AnswerFormat, *, has_headers: bool, is_wide: bool = Fals
         print_document(screen, "report", [_document(each) for each in reports])
     else:
         rows = [(each.name, _parameters(each), each.question) for each in reports]
-        print_table(screen, ("REPORT", "PARAMETERS", "QUESTION"), rows, has_headers=has_headers)
+        if form is AnswerFormat.CSV:
+            lines = DelimitedRows(screen.write)
+            for row in (_HEADERS, *rows) if has_headers else rows:
+                lines.row(row)
+        else:
+            headers = [each.upper() for each in _HEADERS]
+            print_table(screen, headers, rows, has_headers=has_headers)
     screen.flush()
 
 

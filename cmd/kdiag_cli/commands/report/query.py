@@ -20,7 +20,14 @@ from kdiag_cli.options.captures import (
     capture_inputs,
 )
 from kdiag_cli.options.report import AnswerOutput, RowsFrom, RowsTo, TableQuestion
-from kdiag_cli.options.results import NoHeaders, Wide, require_report_extra
+from kdiag_cli.options.results import (
+    CsvSafe,
+    NoHeaders,
+    Timeout,
+    Wide,
+    check_csv_safe,
+    require_report_extra,
+)
 from kdiag_cli.output.answer import AnswerFormat
 
 EXAMPLES = """\b
@@ -33,8 +40,8 @@ Examples:
   kdiag query tables --from 2026-11-21 "SELECT error, count(*) FROM exchanges GROUP BY error"
 
 \b
-Exit codes: 0 done, 2 wrong usage, a wrong query or an unreadable file, 8 partial (bytes are
-missing, malformed or the file is cut), 130 interrupted.
+Exit codes: 0 done, 2 wrong usage, a wrong query or an unreadable file, 6 timeout, 8 partial (bytes
+are missing, malformed or the file is cut), 130 interrupted.
 """
 
 _LEAST_ARGUMENTS = 2
@@ -52,7 +59,9 @@ def query(  # noqa: PLR0913 - a parameter for each option
     *,
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
+    csv_safe: CsvSafe = False,
     wide: Wide = False,
+    timeout: Timeout = None,
     from_: RowsFrom = None,
     to: RowsTo = None,
     values: WithRecords = False,
@@ -70,6 +79,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
     """
     if len(arguments) < _LEAST_ARGUMENTS:
         raise typer.BadParameter("give captures and then a SELECT", param_hint="CAPTURE... SQL")
+    check_csv_safe(output, is_csv_safe=csv_safe)
     require_report_extra()
     from kdiag_cli.commands.report import run  # noqa: PLC0415 - duckdb is an extra
 
@@ -91,6 +101,8 @@ def query(  # noqa: PLR0913 - a parameter for each option
         "query",
         has_headers=not no_headers,
         is_wide=wide,
+        is_csv_safe=csv_safe,
         times=TimeRange(from_, to),
+        timeout_ns=timeout,
     )
     raise typer.Exit(run.run(question, inputs, contents))

@@ -31,7 +31,15 @@ from kdiag_cli.options.report import (
     TableQuestion,
     read_query,
 )
-from kdiag_cli.options.results import NoHeaders, Wide, require_folder, require_report_extra
+from kdiag_cli.options.results import (
+    CsvSafe,
+    NoHeaders,
+    Timeout,
+    Wide,
+    check_csv_safe,
+    require_folder,
+    require_report_extra,
+)
 from kdiag_cli.output.answer import AnswerFormat
 
 EXAMPLES = """\b
@@ -47,8 +55,8 @@ Examples:
   kdiag report --html page.html traffic.pcap
 
 \b
-Exit codes: 0 done, 2 wrong usage or an unreadable file, 8 partial (bytes are missing, malformed
-or the file is cut), 130 interrupted.
+Exit codes: 0 done, 2 wrong usage or an unreadable file, 6 timeout, 8 partial (bytes are missing,
+malformed or the file is cut), 130 interrupted.
 """
 
 
@@ -75,7 +83,9 @@ def report(  # noqa: PLR0913 - a parameter for each option
     ] = None,
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
+    csv_safe: CsvSafe = False,
     wide: Wide = False,
+    timeout: Timeout = None,
     from_: RowsFrom = None,
     to: RowsTo = None,
     values: WithRecords = False,
@@ -91,6 +101,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
     Clients and their libraries, who breaks on Kafka 4, who talks to whom, latency, what
     was slow and why, waits, errors, retries, rebalances, throughput, hot partitions.
     """
+    check_csv_safe(output, is_csv_safe=csv_safe)
     if list_all:
         print_reports(output, has_headers=not no_headers, is_wide=wide)
         return
@@ -111,6 +122,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
                 inputs._replace(files=captures),
                 TimeRange(from_, to),
                 has_records=values,
+                timeout_ns=timeout,
             )
         )
     if name is None:
@@ -130,14 +142,21 @@ def report(  # noqa: PLR0913 - a parameter for each option
         f"report {name}",
         has_headers=not no_headers,
         is_wide=wide,
+        is_csv_safe=csv_safe,
         times=TimeRange(from_, to),
+        timeout_ns=timeout,
     )
     contents = TableContents(bodies=False, records=values, tcp=query.may_name("tcp"))
     raise typer.Exit(run.run(question, inputs, contents))
 
 
 def _write_page(
-    file: Path, inputs: CaptureInputs, times: TimeRange, *, has_records: bool
+    file: Path,
+    inputs: CaptureInputs,
+    times: TimeRange,
+    *,
+    has_records: bool,
+    timeout_ns: int | None,
 ) -> ExitCode:
     """Write the page about captures; return the exit code of the program."""
     if not inputs.files:
@@ -150,4 +169,4 @@ def _write_page(
     require_report_extra()
     from kdiag_cli.commands.report.page.run import PageTarget, run  # noqa: PLC0415 - duckdb is an extra
 
-    return run(PageTarget(file, times, has_records=has_records), inputs)
+    return run(PageTarget(file, times, has_records=has_records, timeout_ns=timeout_ns), inputs)

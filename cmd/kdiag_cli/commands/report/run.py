@@ -41,6 +41,7 @@ def run(question: TableQuestion, inputs: CaptureInputs, contents: TableContents)
             question.form,
             command=question.command,
             has_headers=question.has_headers,
+            is_csv_safe=question.is_csv_safe,
             wide=question.query.wide,
         )
         screen.flush()
@@ -48,7 +49,7 @@ def run(question: TableQuestion, inputs: CaptureInputs, contents: TableContents)
         if question.query.more and question.form is AnswerFormat.TABLE:
             say(question.query.more)
 
-    return ask_tables(inputs, contents, ask, question.times)
+    return ask_tables(inputs, contents, ask, question.times, question.timeout_ns)
 
 
 def ask_tables(
@@ -56,6 +57,7 @@ def ask_tables(
     contents: TableContents,
     ask: Callable[[Database], None],
     times: TimeRange = ALWAYS,
+    timeout_ns: int | None = None,
 ) -> ExitCode:
     """Ask something of the tables of captures; return the exit code.
 
@@ -67,8 +69,9 @@ def ask_tables(
         contents: what the tables hold.
         ask: is given the database, prints the answer.
         times: of the rows.
+        timeout_ns: the longest it may take, with the reading of captures; None for ever.
     """
-    return run_on_captures(lambda: _ask(inputs, contents, ask, times))
+    return run_on_captures(lambda: _ask(inputs, contents, ask, times), timeout_ns)
 
 
 def _ask(

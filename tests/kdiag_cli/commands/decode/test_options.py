@@ -61,6 +61,7 @@ def test_options_about_bodies_count_for_documents_and_tables() -> None:
         (DecodeOptions(FILE, "csv", explain=1), "--output csv lists exchanges"),
         (DecodeOptions(FILE, "parquet", Path("t"), raw=True), "writes tables, nothing else"),
         (DecodeOptions(FILE, "parquet"), "needs a folder"),
+        (DecodeOptions(FILE, "jsonl", csv_safe=True), "is for cells: give -o csv"),
         (DecodeOptions(FILE, "json", Path("t")), "is for --output parquet"),
         (DecodeOptions(FILE, bodies=False), "is for --output parquet"),
     ],

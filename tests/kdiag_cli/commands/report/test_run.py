@@ -130,6 +130,20 @@ def test_a_question_about_a_time_is_answered_from_its_rows() -> None:
 
 
 @pytest.mark.thorough
+def test_a_question_that_takes_too_long_is_given_up(capsys: pytest.CaptureFixture[str]) -> None:
+    """DuckDB stops, and nothing of it is printed."""
+    sql = (
+        "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3"
+    )
+    question = TableQuestion(
+        Query(sql, {}), AnswerFormat.CSV, "query", has_headers=True, timeout_ns=1_000_000_000
+    )
+
+    assert run(question, INPUTS, TableContents()) is ExitCode.TIMEOUT
+    assert capsys.readouterr() == ("", "kdiag: gave up after 1 s (--timeout)\n")
+
+
+@pytest.mark.thorough
 def test_a_wrong_question_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Its mistake is told as DuckDB tells it."""
     question = TableQuestion(

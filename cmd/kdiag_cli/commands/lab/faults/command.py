@@ -7,8 +7,8 @@ import typer
 
 from kdiag_cli.options.help_page import CommandPage, DefaultGroup
 from kdiag_cli.options.live import LiveFormat, OutputFormat
-from kdiag_cli.options.results import NoHeaders
-from kdiag_cli.output.document_forms import DocumentForm, choose_form
+from kdiag_cli.options.results import CsvSafe, NoHeaders, check_csv_safe
+from kdiag_cli.output.document_forms import form_chosen
 
 LIST = "list"
 LIST_EXAMPLES = """\b
@@ -91,17 +91,16 @@ def list_faults(
     control: Control = None,
     control_token: ControlToken = None,
     output: OutputFormat = LiveFormat.TABLE,
+    csv_safe: CsvSafe = False,
     no_headers: NoHeaders = False,
 ) -> None:
     """List the faults that are in force, with their counters."""
     from kdiag_cli.commands.lab.faults import run  # noqa: PLC0415 - 30 ms, not for --help
 
     address = run.ControlAddress(control, control_token)
-    choose_form(output.document)
-    try:
+    check_csv_safe(output, is_csv_safe=csv_safe)
+    with form_chosen(output.document, is_csv_safe=csv_safe):
         code = run.show(address, output.result, has_headers=not no_headers)
-    finally:
-        choose_form(DocumentForm.JSON)
     raise typer.Exit(code)
 
 

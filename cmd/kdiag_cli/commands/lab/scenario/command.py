@@ -7,8 +7,8 @@ import typer
 
 from kdiag_cli.options.help_page import CommandPage, DefaultGroup
 from kdiag_cli.options.live import LiveFormat, OutputFormat
-from kdiag_cli.options.results import NoHeaders
-from kdiag_cli.output.document_forms import DocumentForm, choose_form
+from kdiag_cli.options.results import CsvSafe, NoHeaders, check_csv_safe
+from kdiag_cli.output.document_forms import form_chosen
 
 LIST = "list"
 RUN_EXAMPLES = """\b
@@ -95,6 +95,7 @@ def run_scenarios(  # noqa: PLR0913 - a parameter for each option
         typer.Option("--pcap", metavar="FILE", help="Keep the recording of the traffic."),
     ] = None,
     output: OutputFormat = LiveFormat.TABLE,
+    csv_safe: CsvSafe = False,
     no_headers: NoHeaders = False,
 ) -> None:
     """Run scenarios: make trouble in a lab, and see whether kdiag finds it."""
@@ -111,26 +112,25 @@ def run_scenarios(  # noqa: PLR0913 - a parameter for each option
         pcap=pcap,
         has_headers=not no_headers,
     )
-    choose_form(output.document)
-    try:
+    check_csv_safe(output, is_csv_safe=csv_safe)
+    with form_chosen(output.document, is_csv_safe=csv_safe):
         code = run.run_all(options, output.result)
-    finally:
-        choose_form(DocumentForm.JSON)
     raise typer.Exit(code)
 
 
 @scenarios_app.command(LIST, cls=CommandPage, epilog=LIST_EXAMPLES)
 def list_scenarios(
-    *, output: OutputFormat = LiveFormat.TABLE, no_headers: NoHeaders = False
+    *,
+    output: OutputFormat = LiveFormat.TABLE,
+    csv_safe: CsvSafe = False,
+    no_headers: NoHeaders = False,
 ) -> None:
     """List the scenarios that come with kdiag, and what each teaches."""
     from kdiag_cli.commands.lab.scenario import run  # noqa: PLC0415 - as above
 
-    choose_form(output.document)
-    try:
+    check_csv_safe(output, is_csv_safe=csv_safe)
+    with form_chosen(output.document, is_csv_safe=csv_safe):
         run.print_list(output.result, has_headers=not no_headers)
-    finally:
-        choose_form(DocumentForm.JSON)
 
 
 @scenarios_app.command("show", cls=CommandPage, epilog=SHOW_EXAMPLES)

@@ -41,11 +41,13 @@ class PageTarget(NamedTuple):
         file: it is replaced if it exists.
         times: of the rows that are shown.
         has_records: whether what users wrote is read, too: it tells hot keys.
+        timeout_ns: the longest it may take; None for ever.
     """
 
     file: Path
     times: TimeRange
     has_records: bool = False
+    timeout_ns: int | None = None
 
 
 def run(target: PageTarget, inputs: CaptureInputs) -> ExitCode:
@@ -55,7 +57,7 @@ def run(target: PageTarget, inputs: CaptureInputs) -> ExitCode:
         target: where to.
         inputs: the captures, or one folder of tables.
     """
-    return run_on_captures(lambda: _run(target, inputs))
+    return run_on_captures(lambda: _run(target, inputs), target.timeout_ns)
 
 
 def _run(target: PageTarget, inputs: CaptureInputs) -> ExitCode:
