@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from tiers.cases import for_each
 NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
-def written(*rows: list[object], delimiter: str = COMMA, is_safe: bool = False) -> str:
+def written(*rows: Sequence[object], delimiter: str = COMMA, is_safe: bool = False) -> str:
     """Return rows as they are written."""
     lines: list[bytes] = []
     writer = DelimitedRows(lines.append, delimiter, is_safe=is_safe)
