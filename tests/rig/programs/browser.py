@@ -4,6 +4,8 @@ import re
 import shutil
 import subprocess
 import tempfile
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -68,20 +70,23 @@ def used(page: Path, program: str, *options: str) -> UsedPage:
 
     Args:
         page: sets `data-ready` on its root element when everything is drawn.
-        program: statements of JavaScript, which may wait.
+        program: statements of JavaScript, which may wait. The page's policy is changed to let
+            them run, and nothing else.
         options: of the browser.
     """
     browser = require_browser()
     waiting = (
-        "<script>(async () => { const root = document.documentElement;"
+        "(async () => { const root = document.documentElement;"
         " while (!root.dataset.ready) await new Promise((done) => setTimeout(done, 50));"
-        f" {program} }})();</script></body>"
+        f" {program} }})();"
     )
+    allowed = b64encode(sha256(waiting.encode()).digest()).decode()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "page.html")
         text = page.read_text(encoding="utf-8")
-        start, _, end = text.rpartition("</body>")
-        copy.write_text(f"{start}{waiting}{end}", encoding="utf-8")
+        text = text.replace("script-src ", f"script-src 'sha256-{allowed}' ", 1)
+        start, body, end = text.rpartition("</body>")
+        copy.write_text(f"{start}<script>{waiting}</script>{body}{end}", encoding="utf-8")
         done = subprocess.run(
             [
                 browser,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kdiag.errors import ConfigError, install_command
 from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart, SpanChart, number
+from kdiag_cli.output.pages.policy import policy_element
 from kdiag_cli.output.terminal import harmless
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def write_page(file: Path, title: str, parts: Iterable[Part]) -> None:
     heading = _text(title)
     page = (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"{policy_element([_STYLE])}\n"
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{heading}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{heading}</h1>\n{body}\n</body>\n</html>\n"

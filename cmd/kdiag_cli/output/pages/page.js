@@ -1,6 +1,8 @@
 "use strict";
 // Draws the plots of the page, sorts and filters its tables, unfolds what a link leads to.
 // Nothing here makes HTML of a text: values are written as text, and Vega draws them as such.
+// The page's policy forbids code and styles made at run time, so Vega interprets its expressions
+// (`ast`), and its styles are those in page.css.
 
 const PALETTE = ["#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#d4a017",
   "#9d755d", "#8f8f8f", "#ff9da6"];
@@ -62,7 +64,8 @@ async function draw(figure) {
     target,
     { ...fitted(drawing), data: { values: rowsOf(columns) }, width: "container",
       autosize: { type: "fit-x", contains: "padding" } },
-    { renderer: "svg", config: configOf(columns), tooltip: { theme: "kdiag" },
+    { ast: true, renderer: "svg", config: configOf(columns), defaultStyle: false,
+      forceActionsMenu: true, tooltip: { theme: "kdiag", disableDefaultStyle: true },
       actions: isNarrow() ? false :
         { export: { svg: true, png: true }, source: false, compiled: false, editor: false } });
   for (const select of figure.querySelectorAll("select")) {

@@ -33,6 +33,7 @@ from kdiag_cli.output.pages.parts import (
     Remark,
     SortableTable,
 )
+from kdiag_cli.output.pages.policy import policy_element
 from kdiag_cli.output.terminal import harmless
 
 _FOLDER: Final = files("kdiag_cli.output.pages")
@@ -80,9 +81,11 @@ def _page(
 ) -> Iterator[str]:
     heading = _text(title)
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
+    style, scripts = _asset("page.css"), (script, _asset("page.js"))
+    yield policy_element([style], scripts)
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="color-scheme" content="light dark">'
-    yield f"<title>{heading}</title>\n<style>{_asset('page.css')}</style>\n</head>\n<body>"
+    yield f"<title>{heading}</title>\n<style>{style}</style>\n</head>\n<body>"
     yield f"<header>\n<h1>{heading}</h1>"
     yield from (f"<p>{_text(line)}</p>" for line in lines)
     links = "".join(f'<a href="#{each.anchor}">{_text(each.title)}</a>' for each in sections)
@@ -95,7 +98,8 @@ def _page(
         yield "</section>"
     yield "</main>"
     yield from (_data(number, plot) for number, plot in enumerate(plots))
-    yield f"<script>{script}</script>\n<script>{_asset('page.js')}</script>\n</body>\n</html>"
+    yield from (f"<script>{each}</script>" for each in scripts)
+    yield "</body>\n</html>"
 
 
 def _part(part: PagePart, plots: list[Plot]) -> Iterator[str]:

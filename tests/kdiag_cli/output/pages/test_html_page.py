@@ -11,6 +11,7 @@ import pytest
 from kdiag.errors import ConfigError, install_command
 from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart, SpanChart, Stretch
 from kdiag_cli.output.pages.html_page import Part, write_page
+from programs.read_page import ReadPage
 
 PARTS: list[Part] = [
     "The path is <20 ms> long & wide.",
@@ -94,7 +95,15 @@ def test_a_page_needs_nothing_but_itself(page: Path) -> None:
     """It has no script and names no address to load anything from."""
     text = page.read_text()
 
+    read = ReadPage(text)
     assert "<script" not in text
+    assert read.policy == {
+        "default-src": ["'none'"],
+        "style-src": read.style_hashes,
+        "base-uri": ["'none'"],
+        "form-action": ["'none'"],
+    }
+    assert not read.attributes & {"style", "src", "onclick", "onload"}
     assert re.findall(r'(?:src|href)="', text) == []
     assert set(re.findall(r"https?://[^\"' ]+", text)) <= {
         "http://www.w3.org/2000/svg",

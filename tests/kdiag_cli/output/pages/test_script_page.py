@@ -19,6 +19,7 @@ from kdiag_cli.output.pages.parts import (
 )
 from kdiag_cli.output.pages.script_page import write_script_page
 from programs.browser import used
+from programs.read_page import ReadPage
 
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>\x1b[2J"
 TABLE = SortableTable(
@@ -136,6 +137,43 @@ def test_a_page_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path)
         write_script_page(file, "Title", [], [], "")
 
 
+def test_a_page_allows_its_own_script_and_style_alone(tmp_path: Path) -> None:
+    """The policy stands before everything that it is about, and has the hash of each."""
+    text = page_of(tmp_path, "draw('ä');\n").read_text()
+    read = ReadPage(text)
+
+    assert len(read.run) == 2
+    assert read.policy == {
+        "default-src": ["'none'"],
+        "style-src": read.style_hashes,
+        "script-src": read.script_hashes,
+        "base-uri": ["'none'"],
+        "form-action": ["'none'"],
+    }
+    assert text.index("Content-Security-Policy") < text.index("<title>") < text.index("<style>")
+    assert not read.attributes & {"style", "src"}
+    assert not [each for each in read.attributes if each.startswith("on")]
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("get_shown_page")  # which asks for the browser
+def test_a_browser_runs_and_fetches_nothing_that_got_into_a_page(tmp_path: Path) -> None:
+    """Even if a text was not escaped."""
+    file = page_of(tmp_path, ChartScript().text())
+    taken = "document.documentElement.dataset.taken = 1"
+    smuggled = (
+        f'<script>{taken}</script><b onclick="{taken}" style="color: red">x</b>'
+        f'<img src="data:image/png;base64,AA==" onerror="{taken}"><base href="http://example.org/">'
+    )
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("<main>", f"<main>{smuggled}"), encoding="utf-8")
+
+    done = used(file, 'document.querySelector("main b").click();')
+
+    assert "data-taken" not in done.dom
+    assert len([each for each in done.console if "Content Security Policy" in each]) >= 4
+
+
 @pytest.mark.soak
 @pytest.mark.usefixtures("get_shown_page")  # which asks for the browser
 def test_a_browser_draws_sorts_filters_and_zooms(tmp_path: Path) -> None:
@@ -179,6 +217,21 @@ def test_a_browser_draws_sorts_filters_and_zooms(tmp_path: Path) -> None:
         await pause();
         tell("unfolded", document.getElementById("one").open);
         const mark = document.querySelector("#plot-0 .mark-rect path");
+        const box = mark.getBoundingClientRect();
+        for (const kind of ["pointerover", "pointermove", "mousemove"]) {
+          mark.dispatchEvent(new PointerEvent(kind, { bubbles: true, clientX: box.x + box.width / 2,
+            clientY: box.y + box.height / 2 }));
+        }
+        await pause();
+        const tip = document.getElementById("vg-tooltip-element");
+        tell("tip", getComputedStyle(tip).visibility);
+        const menu = document.querySelector("#plot-0 details");
+        menu.querySelector("summary").click();
+        await pause();
+        tell("menu", getComputedStyle(menu.querySelector(".vega-actions")).position);
+        menu.querySelectorAll("a").forEach((link) => link.dispatchEvent(new Event("mousedown")));
+        await pause();
+        tell("saved", Array.from(menu.querySelectorAll("a"), (link) => link.href.split(":")[0]));
         tell("hovered", mark.getAttribute("aria-label").slice(0, 8));
         tell("title", document.title.startsWith("Traffic of <\\/script>"));
         tell("images", document.querySelectorAll("img").length);
@@ -202,6 +255,9 @@ def test_a_browser_draws_sorts_filters_and_zooms(tmp_path: Path) -> None:
         "filtered": "1 of 3 rows",
         "unfolded": True,
         "hovered": "start: J",
+        "tip": "visible",
+        "menu": "absolute",
+        "saved": ["blob", "data"],
         "title": True,
         "images": 0,
     }
