@@ -11,6 +11,7 @@ import pytest
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from programs.kdiag_program import kdiag
 from recordings.exchange_maker import capture_of, request_bytes, response_bytes
+from tiers.cases import for_each
 
 NAMES = (
     "esc\x1b[31mred",
@@ -33,7 +34,7 @@ NAMES = (
     "北京",
 )
 HARMFUL = re.compile(
-    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
 FORMULA = re.compile(r"[=+\-@\t\r]")
 SQL = "SELECT client_id, list(api) AS apis FROM exchanges GROUP BY client_id"
@@ -52,6 +53,21 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("names") / "names.pcap"
     file.write_bytes(capture_of(frames))
     return file
+
+
+@pytest.mark.thorough
+@for_each("name", [*NAMES, "\x1b", "\0"])
+def test_the_first_client_id_hides_no_connection(name: str, tmp_path: Path) -> None:
+    """Brokers accept any text, and so does kdiag; it is escaped where it is shown."""
+    frames = [(False, request_bytes(HeartbeatRequest(group_id="a"), 3, client_id=name))]
+    file = tmp_path / "first.pcap"
+    file.write_bytes(capture_of([*frames, (True, response_bytes(HeartbeatResponse(), 3))]))
+
+    lines, text = kdiag("decode", file, "-o", "jsonl"), kdiag("decode", file).out
+    assert json.loads(lines.out.splitlines()[0])["client_id"] == name
+    assert "Heartbeat" in text
+    assert not HARMFUL.search(text)
+    assert not HARMFUL.search(kdiag("decode", file, "--summary").out)
 
 
 @pytest.mark.thorough

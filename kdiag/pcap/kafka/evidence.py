@@ -6,7 +6,7 @@ some version. What counts is that the whole frame *decodes*, as the API and vers
 to values that a client would send:
 
     DECODES     all of that, and the request names its client
-    NAMELESS    ... it does not: a frame of ten bytes is easily ApiVersions v0
+    NAMELESS    ... it does not, or not in printable text: ten bytes are easily ApiVersions v0
     LOOKS       bytes are cut, and those that are here contradict nothing; or the API or version is
                 newer than known
     OPEN        more bytes are to come

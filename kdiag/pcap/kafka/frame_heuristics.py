@@ -42,6 +42,7 @@ _LARGEST_CLIENT_ID: Final = 255
 _LARGEST_VERSION: Final = 31
 _LARGEST_KEY: Final = 127
 _FIRST_PRINTABLE: Final = 0x20
+_NAMELESS: Final = frozenset({RequestLikeness.WEAK, RequestLikeness.ODD})
 _LARGEST_STEP: Final = 100_000
 _RESPONSE_HEAD: Final = LENGTH_BYTES + _INT32.size
 _SUCCESSORS: Final = 2
@@ -157,6 +158,7 @@ class RequestHeuristics:
         self._max_frame_bytes = max_frame_bytes
         self._client_ids = client_ids
         self._last = last_correlation_id
+        self._least_letter = min([_FIRST_PRINTABLE, *(each[0] for each in client_ids)])
 
     def head_bytes(self) -> int:
         """Return the bytes up to the first letter of the client id."""
@@ -176,7 +178,7 @@ class RequestHeuristics:
         is_likely &= at(_VERSION + 1) <= _LARGEST_VERSION
         is_likely &= at(_CLIENT_ID_LENGTH) == 0
         is_likely &= at(_CLIENT_ID_LENGTH + 1) > 0
-        is_likely &= at(_CLIENT_ID) >= _FIRST_PRINTABLE
+        is_likely &= at(_CLIENT_ID) >= self._least_letter
         found: list[int] = (np.flatnonzero(is_likely) + start).tolist()
         return found
 
@@ -193,7 +195,9 @@ class RequestHeuristics:
             return Candidate(0, 0, place, b"")
         head = bytes(data[place + LENGTH_BYTES : start]) + client_id
         likeness = request_likeness(head, size)
-        if likeness is RequestLikeness.WEAK and is_aligned and not self._client_ids:
+        if likeness is RequestLikeness.ODD and client_id in self._client_ids:
+            likeness = RequestLikeness.STRONG
+        if likeness in _NAMELESS and is_aligned and not self._client_ids:
             return Candidate(stop, stop, place, b"")
         if likeness is not RequestLikeness.STRONG or not self._is_expected(head, client_id):
             return None
@@ -210,7 +214,8 @@ class RequestHeuristics:
         """Return whether it decodes; where it cannot, whether its client is known, or it is cut."""
         found = self._evidence(kept, candidate)
         if found is not Evidence.LOOKS:
-            return found is Evidence.DECODES
+            is_known = found is Evidence.NAMELESS and candidate.mark != b""
+            return found is Evidence.DECODES or is_known
         return bool(self._client_ids) or not kept.is_whole(candidate.start, candidate.stop)
 
     def _evidence(self, kept: SearchedBytes, candidate: Candidate) -> Evidence:
@@ -230,7 +235,7 @@ class RequestHeuristics:
         found = self._evidence(kept, candidate)
         if found is Evidence.NONE or (not candidate.mark and not is_border(edges, at)):
             return 0
-        if found is Evidence.NAMELESS:
+        if found is Evidence.NAMELESS and not candidate.mark:
             return self._nameless_end(kept, candidate, is_over=is_over)
         if is_over and at == len(data):
             return at if found is Evidence.DECODES or self._client_ids else 0
@@ -242,8 +247,8 @@ class RequestHeuristics:
         is_same = is_same and data[at + _CLIENT_ID : end] == candidate.mark
         is_frame = 0 < size <= self._max_frame_bytes
         head = bytes(data[at + LENGTH_BYTES : end])
-        is_strong = is_same and is_frame and request_likeness(head, size) is RequestLikeness.STRONG
-        return end if is_strong else 0
+        is_named = is_same and is_frame and request_likeness(head, size) >= RequestLikeness.ODD
+        return end if is_named else 0
 
     def _nameless_end(self, kept: SearchedBytes, candidate: Candidate, *, is_over: bool) -> int:
         """Return where the request ends that proves one without a client id; see `proof`."""

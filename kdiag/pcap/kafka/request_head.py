@@ -53,7 +53,9 @@ class RequestLikeness(IntEnum):
     """There are too few of them."""
     WEAK = 2
     """Nothing contradicts it, but there is no client id to support it."""
-    STRONG = 3
+    ODD = 3
+    """There is one, but not all of it is printable: only the rest of the frame can prove it."""
+    STRONG = 4
 
 
 def request_likeness(head: bytes, size: int) -> RequestLikeness:
@@ -81,12 +83,20 @@ def request_likeness(head: bytes, size: int) -> RequestLikeness:
     (length,) = _INT16.unpack_from(head, REQUEST_START.size)
     if not least_client_id <= length <= size - _CLIENT_ID_OFFSET:
         return RequestLikeness.NO
-    return _client_id_likeness(head[_CLIENT_ID_OFFSET : _CLIENT_ID_OFFSET + max(length, 0)], length)
+    text = head[_CLIENT_ID_OFFSET : _CLIENT_ID_OFFSET + max(length, 0)]
+    likeness = _client_id_likeness(text, length)
+    if likeness is RequestLikeness.ODD:
+        has_body = size > _CLIENT_ID_OFFSET + length or api_key == api_keys.API_VERSIONS
+        return likeness if api is not None and has_body else RequestLikeness.NO
+    return likeness
 
 
 def is_request(head: bytes, size: int) -> bool:
-    """Return whether a frame between SASL tokens is a request again."""
-    return request_likeness(head, size) >= RequestLikeness.WEAK
+    """Return whether a frame between SASL tokens is a request again.
+
+    One with an odd client id may be a token as well, which must stay masked.
+    """
+    return request_likeness(head, size) in {RequestLikeness.WEAK, RequestLikeness.STRONG}
 
 
 def _client_id_likeness(text: bytes, length: int) -> RequestLikeness:
@@ -95,11 +105,9 @@ def _client_id_likeness(text: bytes, length: int) -> RequestLikeness:
         return RequestLikeness.WEAK
     if not text:
         return RequestLikeness.UNCLEAR
-    try:
-        is_text = text.decode(errors="strict" if len(text) == length else "ignore").isprintable()
-    except UnicodeDecodeError:
-        is_text = False
-    return RequestLikeness.STRONG if is_text else RequestLikeness.NO
+    # Brokers accept any bytes, so control characters must not hide a client.
+    name = text.decode(errors="surrogateescape" if len(text) == length else "ignore")
+    return RequestLikeness.STRONG if name.isprintable() else RequestLikeness.ODD
 
 
 def read_acks(data: bytes, version: int | None) -> int | None:

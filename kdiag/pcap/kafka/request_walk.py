@@ -85,7 +85,7 @@ class RequestWalk:
 
 def looks_like_requests(head: bytes, size: int) -> bool:
     """Return whether the first frame of a client names one, though it may not decode."""
-    return request_likeness(head, size) is RequestLikeness.STRONG
+    return request_likeness(head, size) >= RequestLikeness.ODD
 
 
 def _read(pieces: list[Piece], position: int, size: int) -> tuple[bytes, bool]:

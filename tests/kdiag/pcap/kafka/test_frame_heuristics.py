@@ -122,6 +122,19 @@ def test_requests_without_client_id_must_be_two_to_their_last_bytes() -> None:
     assert search(anybody(), b"rest", one, two[:-1]) is None
 
 
+@for_each("name", [b"esc\x1b[31m", b"\x1b]0;", b"\0", b"caf\xe9"])
+def test_a_known_client_is_found_again_whatever_its_id_holds(name: bytes) -> None:
+    """Of a client that was not seen before, two requests must be whole."""
+    one, two = (request(number, client_id=name) for number in (11, 12))
+    known = RequestHeuristics(MAX_FRAME_BYTES, {name}, 10)
+
+    assert bytes_of(search(known, b"rest" + one + two + b"?")) == one + two + b"?"
+    assert bytes_of(search(known, b"rest", two)) == two
+    assert search(known, b"rest", request(11, b"wrong", client_id=name)) is None
+    assert search(known, b"rest", request(11, client_id=name + b"?")) is None
+    assert search(anybody(), b"rest" + one) is None
+
+
 @pytest.mark.parametrize("heuristics", [anybody, somebody])
 def test_what_looks_like_a_request_must_decode(
     heuristics: Callable[[], FrameHeuristics],

@@ -124,6 +124,33 @@ def test_a_request_without_client_id_is_believed_as_the_first() -> None:
         assert Rig(0, has_syn=True).take(0, frame) == Verdict(protocol, 0)
 
 
+@for_each(
+    "client_id", ["esc\x1b[31mred", "\x1b", "\0", "del\x7f", "c1\x9b", "bidi\u202e", "sep\u2028"]
+)
+def test_a_client_id_of_any_characters_hides_no_client(client_id: str) -> None:
+    """The frame must decode all the same."""
+    name = client_id.encode()
+    for frames, protocol in (
+        ([request(1, client_id=name)], Protocol.KAFKA),
+        ([request(1, b"", api_key=18, version=0, client_id=name)], Protocol.KAFKA),
+        ([request(1, b"wrong", client_id=name)], Protocol.UNKNOWN),
+        ([request(1, b"\0?", version=14, client_id=name)], Protocol.UNKNOWN),
+        ([request(each, b"wrong", client_id=name) for each in range(9)], Protocol.UNKNOWN),
+    ):
+        rig = Rig(0, has_syn=True)
+        rig.take(0, b"".join(frames))
+        assert rig.end() == Verdict(protocol, 0), frames
+
+
+def test_random_bytes_behind_a_length_are_no_requests() -> None:
+    """Though nearly all of their names would be odd."""
+    chance = random.Random(3)
+    for _ in range(300):
+        rig = Rig(0, has_syn=True)
+        rig.take(0, sized(chance.randbytes(chance.randrange(1, 60))))
+        assert rig.end() == Verdict(Protocol.UNKNOWN, 0)
+
+
 @pytest.mark.parametrize("first_id", [5, 65536 * 18])
 def test_responses_are_not_requests_whatever_their_ids_look_like(first_id: int) -> None:
     """Id 5 looks like Produce v5, id 65536 * 18 like ApiVersions v0."""
