@@ -8,6 +8,7 @@ from kdiag.clock import NS_PER_MS, NS_PER_S, NS_PER_US
 from kdiag.exchange.line.phrase import size
 
 _RANGE: Final = re.compile(r"([0-9.]+)-([0-9.]+)")
+_BOUND: Final = re.compile(r">=([0-9.]+)")
 
 
 class Unit(NamedTuple):
@@ -45,7 +46,7 @@ def age(time_ns: float) -> str:
 
 
 def with_unit(value: object, unit: str) -> object:
-    """Return a cell as people read it: a number, or a range such as `1.45-1.66`, with its unit.
+    """Return a cell as people read it: a number, `>=812` or `1.45-1.66`, with its unit.
 
     Args:
         value: whatever is in the cell.
@@ -57,6 +58,8 @@ def with_unit(value: object, unit: str) -> object:
     if isinstance(value, str) and (ends := _RANGE.fullmatch(value)):
         low, high = (text(float(each)) for each in ends.groups())
         return f"{low.removesuffix(high[high.index(' ') :])}-{high}"
+    if isinstance(value, str) and (bound := _BOUND.fullmatch(value)):
+        return f">={text(float(bound[1]))}"
     return text(value) if isinstance(value, int | float) else value
 
 

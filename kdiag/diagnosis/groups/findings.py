@@ -50,7 +50,8 @@ def find(group: Group) -> Iterator[Finding]:
         return
     if not group.members:
         if group.lag and group.state == EMPTY:
-            yield found("KD3406", group=group.group, lag=group.lag)
+            lag = group.lag_amount
+            yield found("KD3406", group=group.group, lag=lag.value if lag.is_whole else str(lag))
         return
     if group.is_rebalancing:
         yield found("KD3411", group=group.group, state=group.state)
@@ -74,10 +75,10 @@ def above_bar(group: Group, bar: str, *, lag: int | None, lag_ms: float | None) 
     partitions = [each for each in group.partitions if each.lag]
     if lag is not None and (group.lag or 0) > lag:
         worst = max(partitions, key=lambda each: each.lag or 0)
-        told = f"{group.lag} records"
+        told = f"{group.lag_amount} records"
     elif lag_ms is not None and (group.lag_ms or 0) > lag_ms:
         worst = max(partitions, key=lambda each: each.lag_ms or 0)
-        told = f"{(group.lag_ms or 0) / 1000:.1f} s"
+        told = f"{'' if group.age_amount.is_whole else '>='}{(group.lag_ms or 0) / 1000:.1f} s"
     else:
         return None
     return found(
@@ -192,9 +193,13 @@ def _never_committed(group: Group) -> Iterator[Finding]:
 
 
 def _one_partition(group: Group) -> Iterator[Finding]:
-    """Yield the partition with nearly all of a large lag."""
+    """Yield the partition with nearly all of a large lag; one that is not known may have more."""
     lag = group.lag or 0
-    if lag < _LEAST_LAG or len(group.partitions) < _LEAST_PARTITIONS:
+    if (
+        not group.lag_amount.is_whole
+        or lag < _LEAST_LAG
+        or len(group.partitions) < _LEAST_PARTITIONS
+    ):
         return
     worst = max(group.partitions, key=lambda each: each.lag or 0)
     if (worst.lag or 0) >= _MOST_SHARE * lag:

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from kdiag.diagnosis.coordinator import BrokerNode
+from kdiag.diagnosis.groups.amount import Amount, Certainty, largest, total, unknown
 
 STABLE: Final = "Stable"
 EMPTY: Final = "Empty"
@@ -107,6 +108,30 @@ class PartitionLag(msgspec.Struct, kw_only=True):
             return None
         return max(self.committed, self.start or 0)
 
+    @property
+    def is_lag_unknown(self) -> bool:
+        """Return whether there is a lag that could not be learnt.
+
+        A partition without a commit has none, nor has one that was deleted.
+        """
+        is_expected = self.committed is not None or self.error is not None
+        return self.lag is None and is_expected and self.error != NO_PARTITION
+
+    @property
+    def lag_amount(self) -> Amount[int]:
+        """Return the records to be read."""
+        if self.is_lag_unknown:
+            return unknown()
+        is_counted = self.is_lag_exact or not self.lag
+        return Amount(self.lag, Certainty.EXACT if is_counted else Certainty.ABOUT)
+
+    @property
+    def age_amount(self) -> Amount[float]:
+        """Return the age of the record that is read next, in ms."""
+        if self.is_lag_unknown or (self.lag and self.lag_ms is None):
+            return unknown()
+        return Amount(self.lag_ms)
+
 
 class GroupTotals(msgspec.Struct, frozen=True, kw_only=True):
     """The sums over members and partitions of a group; the attributes are those of `Group`."""
@@ -114,9 +139,9 @@ class GroupTotals(msgspec.Struct, frozen=True, kw_only=True):
     member_count: int | None
     partition_count: int
     uncommitted_count: int
-    lag: int | None
-    lag_ms: float | None
-    is_lag_exact: bool
+    lag_amount: Amount[int]
+    age_amount: Amount[float]
+    why_unknown: str | None
 
 
 class Group(msgspec.Struct, kw_only=True):
@@ -159,9 +184,9 @@ class Group(msgspec.Struct, kw_only=True):
             member_count=self.member_count,
             partition_count=self.partition_count,
             uncommitted_count=self.uncommitted_count,
-            lag=self.lag,
-            lag_ms=self.lag_ms,
-            is_lag_exact=self.is_lag_exact,
+            lag_amount=self.lag_amount,
+            age_amount=self.age_amount,
+            why_unknown=self.why_unknown,
         )
         self.members, self.partitions, self.topic_errors = None, (), {}
 
@@ -179,27 +204,39 @@ class Group(msgspec.Struct, kw_only=True):
 
     @property
     def lag(self) -> int | None:
-        """Return the records to be read of all partitions; None if none is known."""
+        """Return the records to be read of all partitions, as far as they are known."""
+        return self.lag_amount.value
+
+    @property
+    def lag_amount(self) -> Amount[int]:
+        """Return the records to be read of all partitions; unknown if these are not known."""
         if self.totals is not None:
-            return self.totals.lag
-        known = [each.lag for each in self.partitions if each.lag is not None]
-        return sum(known) if known else None
+            return self.totals.lag_amount
+        if not self.partitions and self.error is not None:
+            return unknown()
+        return total(each.lag_amount for each in self.partitions)
+
+    @property
+    def age_amount(self) -> Amount[float]:
+        """Return the age of the oldest record that is read next, in ms."""
+        if self.totals is not None:
+            return self.totals.age_amount
+        if not self.partitions and self.error is not None:
+            return unknown()
+        return largest(each.age_amount for each in self.partitions)
 
     @property
     def lag_ms(self) -> float | None:
-        """Return the age of the oldest record that is read next; None if none is known."""
-        if self.totals is not None:
-            return self.totals.lag_ms
-        return max(
-            (each.lag_ms for each in self.partitions if each.lag_ms is not None), default=None
-        )
+        """Return that age, as far as it is known."""
+        return self.age_amount.value
 
     @property
-    def is_lag_exact(self) -> bool:
-        """Return whether all records to be read were counted."""
+    def why_unknown(self) -> str | None:
+        """Return why something is not known: of the group, or of its first such partition."""
         if self.totals is not None:
-            return self.totals.is_lag_exact
-        return all(each.is_lag_exact for each in self.partitions if each.lag)
+            return self.totals.why_unknown
+        causes = (f"{each}: {each.error}" for each in self.partitions if each.is_lag_unknown)
+        return self.error or next(causes, None)
 
     @property
     def uncommitted_count(self) -> int:
@@ -226,7 +263,9 @@ class GroupsReport(msgspec.Struct, kw_only=True):
         groups: by name.
         failures: why brokers did not list their groups, by node.
         absent: names that no broker lists, though all have listed their groups.
-        warnings: what is not known, and why.
+        unknown: why lags are not known, or whole groups.
+        warnings: what else is not known, and why.
+        limits: what kdiag left out by a limit of its own: nothing failed.
         retention_ms: how long brokers keep commits of groups without members; None if it is not
             known.
         names: of all groups that brokers listed, those that were not asked about too.
@@ -236,9 +275,28 @@ class GroupsReport(msgspec.Struct, kw_only=True):
     groups: Sequence[Group]
     failures: Mapping[int, str] = {}
     absent: Sequence[str] = ()
+    unknown: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    limits: Sequence[str] = ()
     retention_ms: int | None = None
     names: Sequence[str] = ()
+
+    @property
+    def notes(self) -> list[str]:
+        """Return all that is to be said beside the groups."""
+        return [*self.unknown, *self.warnings, *self.limits]
+
+    @property
+    def lag_amount(self) -> Amount[int]:
+        """Return the records to be read of all groups; those of unlisted groups are unknown."""
+        parts = [each.lag_amount for each in self.groups]
+        return total([*parts, unknown()] if self.failures else parts)
+
+    @property
+    def age_amount(self) -> Amount[float]:
+        """Return the age of the oldest record that a group reads next, in ms."""
+        parts = [each.age_amount for each in self.groups]
+        return largest([*parts, unknown()] if self.failures else parts)
 
 
 def as_set(assignment: Assignment) -> set[tuple[str, int]]:

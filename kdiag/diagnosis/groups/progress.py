@@ -50,6 +50,8 @@ def _growing(before: Group, after: Group, rates: GroupRates, span_s: float) -> I
     growth = (after.lag or 0) - (before.lag or 0)
     if rates.stuck is not None or before.lag is None or not after.members:
         return
+    if not (before.lag_amount.is_whole and after.lag_amount.is_whole):
+        return  # what one look knows and the other does not is no growth
     consumed, produced = rates.consumed_per_s or 0, rates.produced_per_s or 0
     if growth >= _LEAST_GROWTH and consumed < produced:
         yield found(

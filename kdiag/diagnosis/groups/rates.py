@@ -61,7 +61,8 @@ def _rates(before: Group, after: Group, span_s: float) -> GroupRates:
         if (each.topic, each.partition) in places
     ]
     consumed, produced = _moved(pairs, "committed"), _moved(pairs, "end")
-    if consumed is None or produced is None:
+    is_whole = before.lag_amount.is_whole and after.lag_amount.is_whole
+    if not is_whole or consumed is None or produced is None:
         return GroupRates(stuck=_stuck_rebalancing(before, after))
     return GroupRates(
         consumed_per_s=round(consumed / span_s, 1),

@@ -20,7 +20,15 @@ from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.network.metadata import Cluster, Topic
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.coordinator import BrokerNode
-from kdiag.diagnosis.groups.model import NO_PARTITION, UNKNOWN, Group, GroupsReport, PartitionLag
+from kdiag.diagnosis.groups.model import (
+    EMPTY,
+    NO_PARTITION,
+    UNKNOWN,
+    Group,
+    GroupsReport,
+    PartitionLag,
+)
+from kdiag.diagnosis.groups.unknown_lags import UnknownLags
 from kdiag.errors import (
     AuthorizationError,
     ConnectError,
@@ -30,6 +38,7 @@ from kdiag.errors import (
 )
 from kdiag.probe.config_value import broker_setting
 from kdiag.probe.coordinator.search import coordinator_request
+from kdiag.probe.group_records import TOPIC
 from kdiag.probe.groups.commit_times import read_commit_times
 from kdiag.probe.groups.commits import SHARE, Commit, GroupCommits, fetch_commits
 from kdiag.probe.groups.listing import (
@@ -89,6 +98,14 @@ class SurveyRequest(NamedTuple):
     settle: Callable[[Group], None] = lambda _group: None
 
 
+_DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
+_HIDDEN: Final = (
+    "no commit is visible: brokers leave out those for topics that you may not DESCRIBE"
+)
+_NOT_THERE: Final = f"{NO_PARTITION} of its leader"
+_NO_COMMITS: Final = GroupCommits(error="its coordinator did not answer")
+
+
 class _Ends(NamedTuple):
     """Where logs begin and end."""
 
@@ -114,8 +131,9 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
         parts.add({name: chosen[name] for _, names in asked for name in names})
     parts.end()
     groups = parts.groups
-    warnings = [] if request.names or _may_list_all(client) else [_FILTERED]
-    warnings += parts.warnings
+    unknown = [] if request.names or _may_list_all(client) else [_FILTERED]
+    unknown += parts.unknown
+    warnings = parts.warnings
     retention_ms = None
     if request.has_commit_times:
         retention_minutes = broker_setting(client, _RETENTION)
@@ -132,7 +150,9 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
         groups=sorted(groups, key=lambda each: each.group),
         failures=listing.failures,
         absent=[] if listing.failures else missing,
+        unknown=unknown,
         warnings=warnings,
+        limits=parts.limits,
         retention_ms=retention_ms,
         names=list(listing.groups),
     )
@@ -143,14 +163,19 @@ class _Parts:
 
     Attributes:
         groups: those that were asked about.
-        warnings: what is not known of them; each is told once.
+        unknown: why their lag is not known, once for each reason.
+        warnings: what else is not known of them; each is told once.
+        limits: what was left out because there is too much.
     """
 
     def __init__(
         self, client: ClusterClient, request: SurveyRequest, listing: GroupListing, count: int
     ) -> None:
         self.groups: list[Group] = []
+        self.unknown: list[str] = []
         self.warnings: list[str] = []
+        self.limits: list[str] = []
+        self._unknown_lags = UnknownLags()
         self._client = client
         self._request = request
         self._silent = listing.silent
@@ -166,7 +191,10 @@ class _Parts:
         half = before + len(listed) / 2
         commits = fetch_commits(client, listed, lambda done: self._tell(half + done / 2))
         self.groups += groups
-        self._try(lambda: _add_partitions(client, groups, commits, self._silent))
+        try:
+            _add_partitions(client, groups, commits, self._silent)
+        except _UNREACHABLE as error:
+            _note_failure(groups, str(error))
         self._time(groups)
 
     def end(self) -> None:
@@ -179,6 +207,7 @@ class _Parts:
             self._try(lambda: _ask_topics(self._client, topics))
         self._settle(self._waiting, has_times=True)
         self._waiting = []
+        self.unknown += self._unknown_lags.warnings()
 
     @property
     def _is_too_much(self) -> bool:
@@ -201,6 +230,7 @@ class _Parts:
         """Read the next records of groups if that is wanted, and hand the groups over."""
         self._try(lambda: self._add_times(groups, has_times=has_times))
         for each in groups:
+            self._unknown_lags.add(each)
             self._request.settle(each)
 
     def _add_times(self, groups: list[Group], *, has_times: bool) -> None:
@@ -211,7 +241,7 @@ class _Parts:
         try:
             ask()
         except _UNREACHABLE as error:
-            self._warn(f"lag is not known: {error}")
+            self._warn(f"lag in time is not known: {error}")
 
     def _warn(self, warning: str) -> None:
         if warning not in self.warnings:
@@ -238,6 +268,15 @@ def _group(
         members=about.members,
         error=about.error,
     )
+
+
+def _note_failure(groups: list[Group], error: str) -> None:
+    """Note why the ends of the logs are not known, where nothing else is said."""
+    for group in groups:
+        for each in group.partitions:
+            each.error = each.error or error
+        if not group.partitions:
+            group.error = group.error or error
 
 
 def _may_list_all(client: ClusterClient) -> bool:
@@ -281,12 +320,19 @@ def _add_partitions(
     Brokers that are silent are not asked for them.
     """
     for group in groups:
-        of_group = commits.get(group.group, GroupCommits(error="its coordinator did not answer"))
+        of_group = commits.get(group.group, _NO_COMMITS)
         group.error = group.error or of_group.error
         group.partitions = [*_partitions(group, of_group.partitions)]
-    _ask_topics(client, {topic for group in groups for topic in _topics_of(group)})
+    blank = [each for each in groups if _has_no_commit(each)]
+    topics = {topic for group in groups for topic in _topics_of(group)}
+    _ask_topics(client, topics | {TOPIC} if blank else topics)
+    if _topic_error(client.cluster, TOPIC) == _DENIED:
+        for group in blank:
+            group.error = _HIDDEN
     for group in groups:
         group.partitions = [*group.partitions, *_others(client.cluster, group)]
+        for each in group.partitions:
+            each.error = each.error or commits.get(group.group, _NO_COMMITS).error
         group.topic_errors = _topic_errors(client.cluster, group)
     keys = dict.fromkeys(_key(each) for group in groups for each in group.partitions)
     ends = _ask_ends(client, list(keys), silent)
@@ -297,6 +343,16 @@ def _add_partitions(
                 _add_ends(each, ends, is_share=group.type == SHARE)
             else:
                 each.error, each.lag = error, None
+
+
+def _has_no_commit(group: Group) -> bool:
+    """Return whether a group is left that nothing was committed for, as far as brokers say."""
+    return group.state == EMPTY and not group.partitions and group.error is None
+
+
+def _topic_error(cluster: Cluster, name: str) -> str | None:
+    topic = cluster.topics.get(name)
+    return error_name(topic.error_code) if topic is not None and topic.error_code else None
 
 
 def _topics_of(group: Group) -> set[str]:
@@ -386,17 +442,18 @@ def _ask_ends(client: ClusterClient, keys: list[PartitionKey], silent: Collectio
 
 def _error_of(cluster: Cluster, key: PartitionKey) -> str | None:
     """Return Kafka's error for a partition that the cluster's metadata has not; else None."""
-    topic = cluster.topics.get(key.topic)
-    if topic is not None and topic.error_code:
-        return error_name(topic.error_code)
-    return None if cluster.partition(*key) is not None else NO_PARTITION
+    error = _topic_error(cluster, key.topic)
+    return error or (None if cluster.partition(*key) is not None else NO_PARTITION)
 
 
 def _add_ends(partition: PartitionLag, ends: _Ends, *, is_share: bool) -> None:
     key = _key(partition)
     found = [each[key] for each in (ends.start, ends.stable_end, ends.end)]
-    partition.error = partition.error or next((each.error for each in found if each.error), None)
-    if any(each.error for each in found):
+    error = next((each.error for each in found if each.error), None)
+    if error is not None:
+        # The metadata has the partition: its leader's word alone does not mean that it was deleted.
+        partition.error = partition.error or (_NOT_THERE if error == NO_PARTITION else error)
+        partition.lag = None
         return
     start, stable_end, end = (each.offset for each in found)
     partition.start, partition.end = start, max(end, stable_end)

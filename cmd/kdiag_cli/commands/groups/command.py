@@ -29,12 +29,13 @@ Examples:
 \b
 LAG is the records that readers of committed records have not read: up to the last stable offset,
 from where the log begins. With ~ it is a difference of offsets, which counts transaction markers
-and what compaction removed. AGE is how old the record is that the group reads next.
+and what compaction removed; with >= some partitions are not known, and ? means that none is. AGE is
+how old the record is that the group reads next.
 
 \b
 Exit codes: 0 done, 1 a finding (--fail-on), --lag-above or --stuck found some, 2 wrong usage,
 3 cannot connect, 4 authentication, 5 authorization, 6 timeout, 7 not supported, 8 some brokers did
-not answer. With --nagios: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
+not answer, or refused. With --nagios: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
 """
 
 

@@ -18,6 +18,7 @@ def group_document(
         rates: how fast it reads; None where it was looked at once.
         is_whole: whether its members and partitions are listed.
     """
+    lag, age = group.lag_amount, group.age_amount
     document: dict[str, Any] = {
         "group": group.group,
         "type": group.type,
@@ -29,10 +30,12 @@ def group_document(
         "members": group.member_count,
         "partitions": group.partition_count,
         "uncommitted": group.uncommitted_count,
-        "lag": group.lag,
-        "lag_exact": group.is_lag_exact,
-        "lag_ms": group.lag_ms,
-        "error": group.error,
+        "lag": lag.value,
+        "lag_exact": lag.is_exact,
+        "lag_certainty": lag.certainty,
+        "lag_ms": age.value,
+        "lag_ms_certainty": age.certainty,
+        "error": group.why_unknown,
     }
     if rates is not None:
         document["rates"] = rates
@@ -72,7 +75,7 @@ def _iso(time_ms: int) -> str:
 
 
 def _partition(partition: PartitionLag) -> dict[str, Any]:
-    committed_ms = partition.committed_ms
+    committed_ms, lag = partition.committed_ms, partition.lag_amount
     return {
         "topic": partition.topic,
         "partition": partition.partition,
@@ -80,8 +83,9 @@ def _partition(partition: PartitionLag) -> dict[str, Any]:
         "start": partition.start,
         "stable_end": partition.stable_end,
         "end": partition.end,
-        "lag": partition.lag,
-        "lag_exact": partition.is_lag_exact,
+        "lag": lag.value,
+        "lag_exact": lag.is_exact,
+        "lag_certainty": lag.certainty,
         "lag_ms": partition.lag_ms,
         "committed_at": None if committed_ms is None else _iso(committed_ms),
         "metadata": partition.metadata,

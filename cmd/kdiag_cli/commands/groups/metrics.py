@@ -10,7 +10,7 @@ from typing import Final
 from kdiag.diagnosis.groups.model import Group, GroupsReport, PartitionLag
 from kdiag.findings.finding import Finding, worst
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.live.plugin import PluginResult, status_of, worst_text
+from kdiag_cli.live.plugin import PluginResult, PluginStatus, status_of, worst_text
 
 _Sample = tuple[dict[str, str], float | None]
 
@@ -43,6 +43,11 @@ def prometheus_lines(report: GroupsReport) -> Iterator[str]:
     )
     for name, about, value in _PER_PARTITION:
         yield from _metric(name, about, _samples(report.groups, value))
+    yield from _metric(
+        "kdiag_group_lag_unknown",
+        "1 if the lag of the group is not known, or not that of all its partitions; else 0.",
+        ((_name(each), int(not each.lag_amount.is_whole)) for each in report.groups),
+    )
     yield from _metric(
         "kdiag_broker_unlisted",
         "A broker that did not list its groups; always 1.",
@@ -81,15 +86,31 @@ def _escaped(text: str) -> str:
 
 
 def plugin_result(
-    report: GroupsReport, findings: Sequence[Finding], code: ExitCode
+    report: GroupsReport, findings: Sequence[Finding], unknown: Sequence[str] = ()
 ) -> PluginResult:
-    """Return what a plugin says of groups: the worst finding, or how many there are."""
-    lag = sum(each.lag or 0 for each in report.groups)
-    text = worst_text(findings) or f"{len(report.groups)} groups, {lag} records to read"
-    figures = [f"groups={len(report.groups)}", f"lag={lag}"]
-    oldest_ms = max(
-        (each.lag_ms for each in report.groups if each.lag_ms is not None), default=None
-    )
-    if oldest_ms is not None:
-        figures.append(f"lag_age={oldest_ms / 1000:.3f}s")
-    return PluginResult(status_of(code, worst(findings)), text, tuple(figures))
+    """Return what a plugin says of groups: the worst finding, or how many there are.
+
+    Args:
+        report: the groups.
+        findings: what is wrong with them.
+        unknown: why something that the status depends on is not known.
+    """
+    lag, age = report.lag_amount, report.age_amount
+    status = status_of(ExitCode.DONE, worst(findings))
+    if unknown and status is not PluginStatus.CRITICAL:
+        status, text = PluginStatus.UNKNOWN, "; ".join(unknown)
+    else:
+        told = f"{len(report.groups)} groups, {lag.value or 0} records to read"
+        text = worst_text(findings) or told
+    figures = [f"groups={_figure(len(report.groups), is_known=not report.failures)}"]
+    figures.append(f"lag={_figure(lag.value or 0, is_known=lag.is_whole)}")
+    if not age.is_whole:
+        figures.append("lag_age=U")
+    elif age.value is not None:
+        figures.append(f"lag_age={age.value / 1000:.3f}s")
+    return PluginResult(status, text, tuple(figures))
+
+
+def _figure(value: int, *, is_known: bool) -> str:
+    """Return a value for graphs; `U` is the guidelines' word for one that is not known."""
+    return str(value) if is_known else "U"

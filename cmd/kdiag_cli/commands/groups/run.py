@@ -37,14 +37,14 @@ def _look(options: GroupsOptions, live: LiveOptions) -> ExitCode:
         for line in prometheus_lines(report):
             output.line(line)
         output.flush()
-        say(*report.warnings)
+        say(*report.notes)
         return _exit_code(options, report, findings)
     whole = bool(options.names)
     result = CommandResult(
         COMMAND,
         lambda: [group_document(each, is_whole=whole) for each in report.groups],
         lambda output: _print(output, options, report.groups),
-        report.warnings,
+        report.notes,
         findings,
     )
     print_result(result, live.output, is_wide=live.is_wide)
@@ -53,8 +53,21 @@ def _look(options: GroupsOptions, live: LiveOptions) -> ExitCode:
 
 def _said(options: GroupsOptions, live: LiveOptions) -> PluginResult:
     report, findings = _seen(options, live)
-    code = exit_code_of([], is_partial=bool(report.failures))
-    return plugin_result(report, findings, code)
+    return plugin_result(report, findings, _unknown(options, report))
+
+
+def _unknown(options: GroupsOptions, report: GroupsReport) -> list[str]:
+    """Return why the status of a plugin is not sure.
+
+    Ages count where the bar is a time: they take READ, which monitoring need not have.
+    """
+    reasons = [f"broker {node} did not list its groups" for node in report.failures]
+    reasons += [f"group {each.group}: {each.error}" for each in report.groups if each.error]
+    reasons += report.unknown
+    bar = options.lag_above
+    if bar is not None and bar.lag_ms is not None:
+        reasons += report.warnings
+    return reasons
 
 
 def _seen(options: GroupsOptions, live: LiveOptions) -> tuple[GroupsReport, list[Finding]]:
@@ -71,9 +84,19 @@ def _seen(options: GroupsOptions, live: LiveOptions) -> tuple[GroupsReport, list
         for each in report.groups:
             judge.compare(each)
     if options.lag_above is not None:
-        report.groups = [each for each in report.groups if each.group in judge.above]
+        report.groups = [
+            each
+            for each in report.groups
+            if each.group in judge.above or _may_be_above(each, options.lag_above)
+        ]
     above = [judge.above[each.group] for each in report.groups if each.group in judge.above]
     return report, [*find_all(report), *judge.findings, *stuck, *above]
+
+
+def _may_be_above(group: Group, bar: LagBar) -> bool:
+    """Return whether a group may be further behind than is known."""
+    amount = group.lag_amount if bar.lag is not None else group.age_amount
+    return not amount.is_whole
 
 
 class GroupJudge:
@@ -128,5 +151,5 @@ def _exit_code(
     problems: list[str | ExitCode] = []
     if options.names and len(errors) == len(report.groups):
         problems += errors
-    is_partial = bool(report.failures or errors or report.warnings)
+    is_partial = bool(report.failures or errors or report.unknown or report.warnings)
     return exit_code_of(problems, findings, options.fail_on, is_partial=is_partial)

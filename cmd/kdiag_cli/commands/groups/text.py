@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kdiag.clock import NS_PER_MS
+from kdiag.diagnosis.groups.amount import Amount, total
 from kdiag.diagnosis.groups.model import DescribedMember, Group, PartitionLag
 from kdiag.diagnosis.groups.rates import GroupRates
 from kdiag.exchange.documents.document import Clockface
@@ -106,19 +107,19 @@ def _row(group: Group, rates: GroupRates | None) -> tuple[object, ...]:
         group.assignor,
         group.member_count,
         group.partition_count,
-        _lag(group.lag, is_exact=group.is_lag_exact),
-        group.lag_ms or None,
+        _cell(group.lag_amount),
+        _cell(group.age_amount) or None,
         known.consumed_per_s,
         known.produced_per_s,
         known.left_s,
         known.lost_s,
-        group.error,
+        group.why_unknown,
     )
 
 
-def _lag(lag: int | None, *, is_exact: bool) -> object:
-    """Return a lag; with a tilde where it is a difference of offsets."""
-    return lag if lag is None or is_exact else f"~{lag}"
+def _cell(amount: Amount[int] | Amount[float]) -> object:
+    """Return an amount as a cell: a number where it is exact, with its mark where it is not."""
+    return amount.value if amount.is_exact else str(amount)
 
 
 def print_group(
@@ -151,22 +152,21 @@ def _headline(output: Output, group: Group, rates: GroupRates | None) -> str:
         parts.append(f"epoch {group.epoch}")
     if group.members is not None:
         parts.append(count(len(group.members), "member"))
-    if group.lag is not None:
-        behind = f", {age(group.lag_ms * NS_PER_MS)} behind" if group.lag_ms else ""
-        parts.append(f"lag {_lag(group.lag, is_exact=group.is_lag_exact)}{behind}")
+    if str(group.lag_amount) != "-":
+        least = "" if group.age_amount.is_whole else ">="
+        behind = f", {least}{age(group.lag_ms * NS_PER_MS)} behind" if group.lag_ms else ""
+        parts.append(f"lag {group.lag_amount}{behind}")
     if group.uncommitted_count:
         blank = count(group.uncommitted_count, "partition")
         parts.append(f"{blank} without a commit, and so without lag")
     if rates is not None and rates.consumed_per_s is not None:
         parts.append(f"reads {rates.consumed_per_s}/s, written {rates.produced_per_s}/s")
-    if group.error:
-        parts.append(output.paint(harmless(group.error), RED))
+    if group.why_unknown:
+        parts.append(output.paint(harmless(group.why_unknown), RED))
     return f"{output.paint(harmless(group.group), BOLD)}: {'; '.join(parts)}"
 
 
 def _member_row(member: DescribedMember, own: Sequence[PartitionLag]) -> tuple[object, ...]:
-    lags = [each.lag for each in own if each.lag is not None]
-    is_exact = all(each.is_lag_exact for each in own if each.lag)
     return (
         member.client_id,
         member.host,
@@ -174,7 +174,7 @@ def _member_row(member: DescribedMember, own: Sequence[PartitionLag]) -> tuple[o
         member.member_id,
         member.rack,
         member.epoch,
-        _lag(sum(lags) if lags else None, is_exact=is_exact),
+        _cell(total(each.lag_amount for each in own)),
         _owned(member.assignment),
         None if member.is_reconciled else _owned(member.target),
     )
@@ -205,8 +205,8 @@ def _partition_row(partition: PartitionLag, owner: DescribedMember | None) -> tu
         partition.start,
         partition.stable_end,
         partition.end,
-        _lag(partition.lag, is_exact=partition.is_lag_exact or not partition.lag),
-        partition.lag_ms or None,
+        _cell(partition.lag_amount),
+        _cell(partition.age_amount) or None,
         owner and owner.client_id,
         owner and owner.host,
         None

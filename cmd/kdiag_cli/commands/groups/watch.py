@@ -81,7 +81,7 @@ def watch(options: GroupsOptions, live: LiveOptions) -> ExitCode:
                 _print_tables(output, options, report, rates)
             output.flush()
             seen = [] if before is None else find_between(before, report, rates)
-            say_findings(seen, report.warnings)
+            say_findings(seen, report.notes)
             before, count = report, count + 1
             if options.looks is not None and count >= options.looks:
                 return ExitCode.DONE

@@ -9,8 +9,8 @@ from kdiag_cli.output.terminal import Output, harmless
 from kdiag_cli.output.units import header_of, with_unit
 
 _NUMBER: Final = re.compile(
-    r"-?([0-9]+|[0-9]{1,3}(,[0-9]{3})+)(\.[0-9]+)?"
-    r"|[0-9.]+(-[0-9.]+)? (µs|ms|s|min|h|d|[kMGT]?B(/s)?|%)"
+    r"\?|(>=|~|-)?([0-9]+|[0-9]{1,3}(,[0-9]{3})+)(\.[0-9]+)?"
+    r"|(>=)?[0-9.]+(-[0-9.]+)? (µs|ms|s|min|h|d|[kMGT]?B(/s)?|%)"
 )
 
 

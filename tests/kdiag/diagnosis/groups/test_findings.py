@@ -108,7 +108,8 @@ def test_offsets_that_are_about_to_expire() -> None:
 def test_a_bar_is_passed_by_more_than_it() -> None:
     """In records or in time; the worst partition is named with its owner."""
     late = group(
-        partition(0, lag=3, lag_ms=9000.0), partition(1, lag=8, lag_ms=1.0, member_id="m-1")
+        partition(0, lag=3, lag_ms=9000.0, is_lag_exact=True),
+        partition(1, lag=8, lag_ms=1.0, is_lag_exact=True, member_id="m-1"),
     )
     assert above_bar(late, "11", lag=11, lag_ms=None) is None
     by_lag = above_bar(late, "10", lag=10, lag_ms=None)
@@ -119,3 +120,16 @@ def test_a_bar_is_passed_by_more_than_it() -> None:
     assert by_time is not None
     assert by_time.evidence["partition"] == "orders[0]"
     assert above_bar(late, "10s", lag=None, lag_ms=10_000.0) is None
+
+
+def test_findings_state_the_least_where_a_partition_is_not_known() -> None:
+    """They claim no share of a sum that is not known, and what they claim is so at least."""
+    unknown = partition(3, lag=None, error="NOT_LEADER_OR_FOLLOWER")
+    behind = group(partition(0, lag=2000), partition(1), partition(2, lag=10), unknown)
+    assert "KD3414" not in ids(behind)
+    bar = above_bar(behind, "10", lag=10, lag_ms=None)
+    assert bar is not None
+    assert bar.title == "group billing is >=2010 records behind, more than 10"
+    left = group(partition(0, lag=7), unknown, members=[], state="Empty")
+    (finding,) = [each for each in find(left) if each.id == "KD3406"]
+    assert finding.title == "group billing has >=7 records to read, and no member"

@@ -124,3 +124,11 @@ def test_what_was_not_there_before_has_no_rates() -> None:
     assert rates_between(empty, look(10, partition(1, 2))) == {}
     known = rates(look(0, partition(None, 500)), look(10, partition(None, 600)))
     assert known == GroupRates()
+
+
+def test_what_one_look_does_not_know_has_no_rates() -> None:
+    """A partition that is missing from the second look was not read."""
+    lost = partition(100, 500, error="NOT_LEADER_OR_FOLLOWER", lag=None)
+    lost.partition = 1
+    known = partition(100, 500), partition(300, 550)
+    assert rates(look(0, known[0], lost), look(10, known[1], lost)) == GroupRates()

@@ -128,7 +128,7 @@ def test_a_list_that_may_be_shorter_than_it_is_says_so(
     for bits, count in ((1 << 8, 0), (1 << 3, 1), (-(1 << 31), 0)):
         told = DescribeClusterResponse(cluster_authorized_operations=bits)
         cluster.on("DescribeCluster", told)
-        assert len(survey_groups(client, SurveyRequest()).warnings) == count
+        assert len(survey_groups(client, SurveyRequest()).unknown) == count
 
 
 def test_a_leader_that_is_silent_is_asked_once(
@@ -152,8 +152,9 @@ def test_what_is_known_is_told_when_time_is_up(
     cluster.on("Metadata", CLOSE)
     report = survey_groups(client, SurveyRequest())
     assert len(only(report).members or ()) == 1
-    (warning,) = report.warnings
-    assert warning.startswith("lag is not known: ")
+    assert str(only(report).lag_amount) == "?"
+    (reason,) = report.unknown
+    assert reason.startswith("the lag of orders[0] in group g is not known: ")
 
 
 def test_times_are_read_where_they_are_wanted(cluster: GroupCluster, client: ClusterClient) -> None:

@@ -32,7 +32,9 @@ def test_the_keys_are_those_that_are_promised() -> None:
         "uncommitted",
         "lag",
         "lag_exact",
+        "lag_certainty",
         "lag_ms",
+        "lag_ms_certainty",
         "error",
     ]
     assert (short["members"], short["lag"], short["lag_exact"]) == (1, 7, False)
