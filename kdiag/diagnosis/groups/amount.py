@@ -11,7 +11,9 @@ An unknown part never becomes a zero: 20 + ? is >=20, and ? + ? is ?.
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, TypeVar
+
+import msgspec
 
 N = TypeVar("N", int, float)
 
@@ -28,7 +30,7 @@ class Certainty(StrEnum):
 _MARKS: Final = {Certainty.EXACT: "", Certainty.ABOUT: "~", Certainty.AT_LEAST: ">="}
 
 
-class Amount(NamedTuple, Generic[N]):
+class Amount(msgspec.Struct, Generic[N], frozen=True):
     """A number that may not be known.
 
     Attributes:

@@ -9,13 +9,14 @@ Source: Kafka's OffsetFetch; KIP-709 (many groups), KIP-932 (DescribeShareGroupO
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kdiag.client.cluster_client import Answer, ClusterClient
+from kdiag.client.cluster_client import Answer
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.network.request import RequestBuilder
 from kdiag.errors import UnsupportedVersionError
 from kdiag.probe.groups.listing import (
     REQUESTS_AT_ONCE,
     AskedGroups,
+    CoordinatorsClient,
     ListedGroup,
     Progress,
     cut,
@@ -76,7 +77,7 @@ class GroupCommits(NamedTuple):
 
 
 def fetch_commits(
-    client: ClusterClient, groups: Mapping[str, ListedGroup], progress: Progress
+    client: CoordinatorsClient, groups: Mapping[str, ListedGroup], progress: Progress
 ) -> dict[str, GroupCommits]:
     """Return the commits of groups; of one that failed the error.
 
@@ -95,7 +96,7 @@ def fetch_commits(
 
 
 def _fetch(
-    client: ClusterClient, asked: Sequence[AskedGroups]
+    client: CoordinatorsClient, asked: Sequence[AskedGroups]
 ) -> Iterator[tuple[str, GroupCommits]]:
     questions = [(node_id, _request(names)) for node_id, names in asked]
     answers = client.ask_each(questions, OffsetFetchResponse)
@@ -152,7 +153,7 @@ def _commits(group: Any) -> GroupCommits:
 
 
 def _fetch_share(
-    client: ClusterClient, asked: Sequence[AskedGroups]
+    client: CoordinatorsClient, asked: Sequence[AskedGroups]
 ) -> Iterator[tuple[str, GroupCommits]]:
     questions = [
         (

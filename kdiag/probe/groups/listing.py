@@ -8,17 +8,20 @@ Source: Kafka's ListGroups; KIP-518 (states), KIP-848 (types).
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from kdiag.client.cluster_client import Answer, ClusterClient
+from kdiag.client.network.request import RequestBuilder
 from kdiag.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
 from kdiag.wire.error_code import error_name
+from kdiag.wire.schema import Struct
 
 CLASSIC: Final = "classic"
 
 GROUPS_PER_REQUEST: Final = 50
 REQUESTS_AT_ONCE: Final = 20
 
+R = TypeVar("R", bound=Struct)
 V = TypeVar("V")
 
 Progress = Callable[[int], None]
@@ -26,6 +29,15 @@ Progress = Callable[[int], None]
 
 AskedGroups = tuple[int, Sequence[str]]
 """A coordinator, and the groups of one request to it."""
+
+
+class CoordinatorsClient(Protocol):
+    """Whatever asks coordinators: a client, or one that waits for no broker twice."""
+
+    def ask_each(
+        self, questions: Sequence[tuple[int, Struct | RequestBuilder]], answer: type[R], /
+    ) -> list[Answer[R]]:
+        """Ask as `ClusterClient.ask_each` does."""
 
 
 class ListedGroup(NamedTuple):

@@ -8,11 +8,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kdiag.client.cluster_client import ClusterClient
 from kdiag.diagnosis.groups.model import Assignment, DescribedMember
 from kdiag.errors import KdiagError
 from kdiag.exchange.embedded import CONSUMER, read_assignment, read_subscription
-from kdiag.probe.groups.listing import CLASSIC, AskedGroups, ListedGroup, Progress, in_requests
+from kdiag.probe.groups.listing import (
+    CLASSIC,
+    AskedGroups,
+    CoordinatorsClient,
+    ListedGroup,
+    Progress,
+    in_requests,
+)
 from kdiag.wire.api.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -58,7 +64,7 @@ class _DescribeApi(NamedTuple):
 
 
 def describe_groups(
-    client: ClusterClient, groups: Mapping[str, ListedGroup], progress: Progress
+    client: CoordinatorsClient, groups: Mapping[str, ListedGroup], progress: Progress
 ) -> dict[str, GroupDescription]:
     """Return the descriptions of groups; one that failed has an error.
 
@@ -84,7 +90,7 @@ def describe_groups(
 
 
 def _describe(
-    client: ClusterClient, how: _DescribeApi, asked: Sequence[AskedGroups]
+    client: CoordinatorsClient, how: _DescribeApi, asked: Sequence[AskedGroups]
 ) -> Iterator[tuple[str, GroupDescription]]:
     for name, group, error in _ask(client, how, asked):
         if group is None:
@@ -96,7 +102,7 @@ def _describe(
 
 
 def describe_raw(
-    client: ClusterClient, kind: str, asked: Sequence[AskedGroups]
+    client: CoordinatorsClient, kind: str, asked: Sequence[AskedGroups]
 ) -> Iterator[tuple[str, Any, str]]:
     """Yield groups of one type as coordinators describe them.
 
@@ -112,7 +118,7 @@ def describe_raw(
 
 
 def _ask(
-    client: ClusterClient, how: _DescribeApi, asked: Sequence[AskedGroups]
+    client: CoordinatorsClient, how: _DescribeApi, asked: Sequence[AskedGroups]
 ) -> Iterator[tuple[str, Any, str]]:
     questions = [(node_id, how.request(list(names))) for node_id, names in asked]
     answers = client.ask_each(questions, how.response)

@@ -29,7 +29,7 @@ _LIMITS: Final = FetchLimits(partition_max_bytes=64 << 10, max_wait_ms=100)
 _MOST_BYTES: Final = 64 << 10
 """Of a partition: what does not fit is not counted. Its first batch is read whatever its size."""
 
-_PART_NS: Final = 10 * NS_PER_S
+_PART_NS: Final = 6 * NS_PER_S
 """How long all partitions that are read at once may take."""
 
 

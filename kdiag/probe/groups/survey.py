@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.client.fetch.offsets import EARLIEST, LATEST, NO_OFFSET, FoundOffset, look_up
+from kdiag.client.fetch.offsets import EARLIEST, LATEST, FoundOffset
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.network.metadata import Cluster, Topic
 from kdiag.clock import NS_PER_MS
@@ -51,6 +51,7 @@ from kdiag.probe.groups.listing import (
 )
 from kdiag.probe.groups.members import GroupDescription, describe_groups
 from kdiag.probe.groups.next_records import NextRecords, UnreadSpan, read_next
+from kdiag.probe.groups.patience import BrokerPatience
 from kdiag.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
 from kdiag.wire.coordinator_partition import CoordinatorKind
@@ -82,7 +83,7 @@ class SurveyRequest(NamedTuple):
         has_times: whether to read the next record of each partition; None for up to
             `TIMED_PARTITIONS` of them.
         has_commit_times: whether to read when the named groups committed.
-        listing_ns: how long brokers may take to list their groups; who does not is not asked
+        patience_ns: how long one question may take; a broker that does not answer it is not asked
             again. None for the client's own limit.
         progress: is told how many groups are done, and of how many.
         settle: is handed each group once all is known of it but when it committed; it may condense
@@ -93,7 +94,7 @@ class SurveyRequest(NamedTuple):
     is_wanted: Callable[[str, ListedGroup], bool] = lambda _name, _listed: True
     has_times: bool | None = None
     has_commit_times: bool = False
-    listing_ns: int | None = None
+    patience_ns: int | None = None
     progress: Callable[[float, int], None] = lambda _done, _count: None
     settle: Callable[[Group], None] = lambda _group: None
 
@@ -120,18 +121,20 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
     Raises:
         KdiagError: if no broker answers for the topics.
     """
-    listing = list_groups(client, request.listing_ns)
+    patience = BrokerPatience(client, request.patience_ns)
+    listing = list_groups(client, request.patience_ns)
+    patience.silent |= {node: _mute(node) for node in listing.silent}
     chosen = {
         name: each
         for name, each in listing.groups.items()
         if (not request.names or name in request.names) and request.is_wanted(name, each)
     }
-    parts = _Parts(client, request, listing, len(chosen))
+    parts = _Parts(patience, request, len(chosen))
     for asked in in_requests(chosen, _REQUESTS_PER_PART):
         parts.add({name: chosen[name] for _, names in asked for name in names})
     parts.end()
     groups = parts.groups
-    unknown = [] if request.names or _may_list_all(client) else [_FILTERED]
+    unknown = [] if request.names else [*_why_not_all(patience)]
     unknown += parts.unknown
     warnings = parts.warnings
     retention_ms = None
@@ -141,7 +144,7 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
             retention_ms = retention_minutes * _MS_PER_MINUTE
         warnings += _add_commit_times(client, groups)
     missing = sorted(set(request.names) - listing.groups.keys())
-    refused = _refusals(client, missing)
+    refused = _refusals(patience, missing)
     groups += [Group(group=name, type=UNKNOWN, error=error) for name, error in refused.items()]
     missing = [name for name in missing if name not in refused]
     groups += [_unlisted(name, listing) for name in missing if listing.failures]
@@ -168,31 +171,29 @@ class _Parts:
         limits: what was left out because there is too much.
     """
 
-    def __init__(
-        self, client: ClusterClient, request: SurveyRequest, listing: GroupListing, count: int
-    ) -> None:
+    def __init__(self, patience: BrokerPatience, request: SurveyRequest, count: int) -> None:
         self.groups: list[Group] = []
         self.unknown: list[str] = []
         self.warnings: list[str] = []
         self.limits: list[str] = []
         self._unknown_lags = UnknownLags()
-        self._client = client
+        self._patience = patience
         self._request = request
-        self._silent = listing.silent
         self._count = count
         self._waiting: list[Group] = []
         self._behind_count = 0
 
     def add(self, listed: Mapping[str, ListedGroup]) -> None:
         """Ask about the next groups."""
-        client, before = self._client, len(self.groups)
-        described = describe_groups(client, listed, lambda done: self._tell(before + done / 2))
+        patience, before = self._patience, len(self.groups)
+        client = patience.client
+        described = describe_groups(patience, listed, lambda done: self._tell(before + done / 2))
         groups = [_group(client, name, each, described.get(name)) for name, each in listed.items()]
         half = before + len(listed) / 2
-        commits = fetch_commits(client, listed, lambda done: self._tell(half + done / 2))
+        commits = fetch_commits(patience, listed, lambda done: self._tell(half + done / 2))
         self.groups += groups
         try:
-            _add_partitions(client, groups, commits, self._silent)
+            _add_partitions(patience, groups, commits)
         except _UNREACHABLE as error:
             _note_failure(groups, str(error))
         self._time(groups)
@@ -204,7 +205,7 @@ class _Parts:
             self._warn(f"lag in time is left out: {behind}; --times reads them")
         elif self._waiting and len(self.groups) > GROUPS_PER_REQUEST * _REQUESTS_PER_PART:
             topics = {topic for each in self._waiting for topic in _topics_of(each)}
-            self._try(lambda: _ask_topics(self._client, topics))
+            self._try(lambda: _ask_topics(self._patience, topics))
         self._settle(self._waiting, has_times=True)
         self._waiting = []
         self.unknown += self._unknown_lags.warnings()
@@ -234,7 +235,7 @@ class _Parts:
             self._request.settle(each)
 
     def _add_times(self, groups: list[Group], *, has_times: bool) -> None:
-        for warning in _add_times(self._client, groups, has_times=has_times):
+        for warning in _add_times(self._patience, groups, has_times=has_times):
             self._warn(warning)
 
     def _try(self, ask: Callable[[], None]) -> None:
@@ -279,27 +280,37 @@ def _note_failure(groups: list[Group], error: str) -> None:
             group.error = group.error or error
 
 
-def _may_list_all(client: ClusterClient) -> bool:
-    """Return whether brokers list all groups: to others they list those that they may describe."""
+def _why_not_all(patience: BrokerPatience) -> Iterator[str]:
+    """Yield why there may be more groups: brokers list those that a user may describe."""
     request = DescribeClusterRequest(include_cluster_authorized_operations=True)
     try:
-        body = client.ask_any(request, DescribeClusterResponse)
-    except (*_UNREACHABLE, UnsupportedVersionError):
-        return True  # nobody tells: before Kafka 2.8, or in time
+        body = patience.ask_any(request, DescribeClusterResponse)
+    except UnsupportedVersionError:
+        return  # before Kafka 2.8, no request tells
+    except _UNREACHABLE as error:
+        yield f"whether all groups are listed is not known: {error}"
+        return
     bits = body.cluster_authorized_operations
-    return bits == _NOT_REPORTED or bool(bits >> _DESCRIBE & 1)
+    if body.error_code:
+        yield f"whether all groups are listed is not known: {error_name(body.error_code)}"
+    elif bits != _NOT_REPORTED and not bits >> _DESCRIBE & 1:
+        yield _FILTERED
 
 
-def _refusals(client: ClusterClient, names: Sequence[str]) -> dict[str, str]:
-    """Return the errors for groups that one may not see: brokers leave those out without a word."""
+def _refusals(patience: BrokerPatience, names: Sequence[str]) -> dict[str, str]:
+    """Return why groups are not listed: brokers leave out those that one may not see."""
     refused: dict[str, str] = {}
     for name in names:
         request = coordinator_request(CoordinatorKind.GROUP, [name])
-        body = client.ask_any(request, FindCoordinatorResponse)
+        try:
+            body = patience.ask_any(request, FindCoordinatorResponse)
+        except _UNREACHABLE as error:
+            refused[name] = str(error)
+            continue
         codes = [each.error_code for each in body.coordinators] or [body.error_code]
-        error = error_name(codes[0])
-        if error.endswith("_AUTHORIZATION_FAILED"):
-            refused[name] = error
+        error_text = error_name(codes[0])
+        if error_text.endswith("_AUTHORIZATION_FAILED"):
+            refused[name] = error_text
     return refused
 
 
@@ -310,22 +321,17 @@ def _unlisted(name: str, listing: GroupListing) -> Group:
 
 
 def _add_partitions(
-    client: ClusterClient,
-    groups: list[Group],
-    commits: Mapping[str, GroupCommits],
-    silent: Collection[int],
+    patience: BrokerPatience, groups: list[Group], commits: Mapping[str, GroupCommits]
 ) -> None:
-    """Give each group its partitions, with the ends of their logs.
-
-    Brokers that are silent are not asked for them.
-    """
+    """Give each group its partitions, with the ends of their logs."""
+    client = patience.client
     for group in groups:
         of_group = commits.get(group.group, _NO_COMMITS)
         group.error = group.error or of_group.error
         group.partitions = [*_partitions(group, of_group.partitions)]
     blank = [each for each in groups if _has_no_commit(each)]
     topics = {topic for group in groups for topic in _topics_of(group)}
-    _ask_topics(client, topics | {TOPIC} if blank else topics)
+    _ask_topics(patience, topics | {TOPIC} if blank else topics)
     if _topic_error(client.cluster, TOPIC) == _DENIED:
         for group in blank:
             group.error = _HIDDEN
@@ -335,7 +341,7 @@ def _add_partitions(
             each.error = each.error or commits.get(group.group, _NO_COMMITS).error
         group.topic_errors = _topic_errors(client.cluster, group)
     keys = dict.fromkeys(_key(each) for group in groups for each in group.partitions)
-    ends = _ask_ends(client, list(keys), silent)
+    ends = _ask_ends(patience, list(keys))
     for group in groups:
         for each in group.partitions:
             error = _error_of(client.cluster, _key(each))
@@ -409,35 +415,34 @@ def _key(partition: PartitionLag) -> PartitionKey:
     return PartitionKey(partition.topic, partition.partition)
 
 
-def _ask_topics(client: ClusterClient, names: Collection[str]) -> None:
+def _ask_topics(patience: BrokerPatience, names: Collection[str]) -> None:
     """Have the client know some topics; others it forgets."""
-    topics: dict[str, Topic] = {}
+    client, topics = patience.client, dict[str, Topic]()
     for part in cut(sorted(names), _TOPICS_PER_REQUEST):
-        topics |= client.refresh(part).topics
+        topics |= client.refresh(part, timeout_ns=patience.limit_ns).topics
     client.cluster = client.cluster._replace(topics=topics)
 
 
-def _ask_ends(client: ClusterClient, keys: list[PartitionKey], silent: Collection[int]) -> _Ends:
+def _ask_ends(patience: BrokerPatience, keys: list[PartitionKey]) -> _Ends:
     """Return where the logs of partitions begin and end; the high watermark is asked for first.
 
     So what is written meanwhile does not look like records of open transactions.
     """
-    leaders = {key: client.cluster.leader_id(*key) for key in keys}
-    mute = {key: leader for key, leader in leaders.items() if leader in silent}
-    keys = [key for key in keys if key not in mute]
-    lost = {
-        key: FoundOffset(NO_OFFSET, f"its leader, broker {leader}, does not answer")
-        for key, leader in mute.items()
-    }
+    cluster = patience.client.cluster
+    leaders = {key: cluster.leader_id(*key) for key in keys}
     found: list[dict[PartitionKey, FoundOffset]] = []
     for at, is_committed_only in ((EARLIEST, False), (LATEST, False), (LATEST, True)):
-        answers = dict(lost)
+        answers: dict[PartitionKey, FoundOffset] = {}
         for part in cut(keys, _PARTITIONS_PER_LOOK_UP):
             asked = dict.fromkeys(part, at)
-            answers |= look_up(client, asked, leaders, is_committed_only=is_committed_only)
+            answers |= patience.look_up(asked, leaders, is_committed_only=is_committed_only)
         found.append(answers)
     start, end, stable_end = found
     return _Ends(start, stable_end, end)
+
+
+def _mute(node_id: int) -> str:
+    return f"broker {node_id} does not answer"
 
 
 def _error_of(cluster: Cluster, key: PartitionKey) -> str | None:
@@ -462,7 +467,7 @@ def _add_ends(partition: PartitionLag, ends: _Ends, *, is_share: bool) -> None:
         partition.lag = max(0, partition.stable_end - partition.next_offset)
 
 
-def _add_times(client: ClusterClient, groups: list[Group], *, has_times: bool) -> list[str]:
+def _add_times(patience: BrokerPatience, groups: list[Group], *, has_times: bool) -> list[str]:
     """Give each partition the age of its next record, and the count of those to be read.
 
     Returns:
@@ -476,6 +481,7 @@ def _add_times(client: ClusterClient, groups: list[Group], *, has_times: bool) -
     if not has_times:
         return []
     unread = [(group, each, span) for group, each in behind if (span := _span(each)) is not None]
+    client = patience.client
     found = read_next(client, client.cluster, [span for _, _, span in unread])
     now_ms = client.clock.epoch_ns() / NS_PER_MS
     warnings = []

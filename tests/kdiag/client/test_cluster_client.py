@@ -205,6 +205,24 @@ def test_when_any_will_do_the_next_is_asked_if_one_fails(
         client.ask_any(QUESTION, FindCoordinatorResponse)
 
 
+def test_a_question_that_changes_nothing_is_asked_again_of_a_broker_that_answers(
+    client: ClusterClient, cluster: ScriptedCluster
+) -> None:
+    """In the same time; what changes something is sent once, for it may have been done."""
+    for number in (1, 2):
+        cluster.brokers[number].on("FindCoordinator", HOLD)
+    answer = client.ask_any(
+        QUESTION, FindCoordinatorResponse, timeout_ns=800 * MS, is_harmless=True
+    )
+    assert answer.throttle_time_ms == 3
+    cluster.on("FindCoordinator", HOLD)
+    asked = len([each for one in cluster.brokers.values() for each in one.asked("FindCoordinator")])
+    with pytest.raises((RequestTimeoutError, ConnectError)):
+        client.ask_any(QUESTION, FindCoordinatorResponse, timeout_ns=50 * MS)
+    received = [each for one in cluster.brokers.values() for each in one.asked("FindCoordinator")]
+    assert len(received) == asked + 1
+
+
 def test_any_node_is_one_that_is_connected(client: ClusterClient, cluster: ScriptedCluster) -> None:
     """It is the bootstrap server that answered; nobody has to be connected to for it."""
     node = client.node(client.any_node())

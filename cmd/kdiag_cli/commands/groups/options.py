@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import typer
 
-from kdiag.clock import NS_PER_MS
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.exchange.line.quantities import parse_duration_ns
 from kdiag.findings.rule import Severity
 from kdiag.probe.groups.listing import ListedGroup
@@ -16,8 +16,9 @@ from kdiag_cli.options.quantities import usage_errors
 
 COMMAND: Final = "groups"
 
-_LISTING_PART: Final = 3
-"""Which part of the time brokers have to list their groups: what is known is printed in time."""
+_PATIENCE_NS: Final = 4 * NS_PER_S
+_PATIENCE_PART: Final = 3
+"""Which part of --timeout one question may take: what is known is printed in time."""
 
 
 class LagBar(NamedTuple):
@@ -89,13 +90,14 @@ class GroupsOptions(NamedTuple):
         Args:
             timeout_ns: how long the whole command may take; None for ever.
         """
+        part_ns = _PATIENCE_NS if timeout_ns is None else timeout_ns // _PATIENCE_PART
         needs_times = self.lag_above is not None and self.lag_above.lag_ms is not None
         return SurveyRequest(
             names=self.names,
             is_wanted=self.is_wanted,
             has_times=True if needs_times else self.has_times,
             has_commit_times=self.has_commit_times,
-            listing_ns=None if timeout_ns is None else timeout_ns // _LISTING_PART,
+            patience_ns=min(_PATIENCE_NS, part_ns),
         )
 
 

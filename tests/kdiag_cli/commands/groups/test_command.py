@@ -6,7 +6,7 @@ def test_the_help_says_what_the_columns_mean() -> None:
     """And which forms there are."""
     page = kdiag("groups", "--help").out
     assert "kdiag groups -b localhost:9092 --match 'order*' --state empty" in page
-    assert "AGE is how old the record is" in page
+    assert "AGE is\n  how old the record is" in page
     assert "prometheus" in page
 
 

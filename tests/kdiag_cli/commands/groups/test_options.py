@@ -1,6 +1,7 @@
 import pytest
 import typer
 
+from kdiag.clock import NS_PER_S
 from kdiag.probe.groups.listing import ListedGroup
 from kdiag_cli.commands.groups.options import GroupsOptions, LagBar, check, lag_bar
 
@@ -25,7 +26,8 @@ def test_a_bar_is_records_or_a_time() -> None:
         lag_bar("much")
     assert GroupsOptions(lag_above=lag_bar("5m")).request().has_times is True
     assert GroupsOptions(lag_above=lag_bar("5")).request().has_times is None
-    assert GroupsOptions().request(600).listing_ns == 200
+    assert GroupsOptions().request(600).patience_ns == 200
+    assert GroupsOptions().request(60 * NS_PER_S).patience_ns == 4 * NS_PER_S
 
 
 def test_what_fits_together_is_accepted() -> None:

@@ -11,6 +11,8 @@ from kdiag.wire.api.offset_fetch import OffsetFetchResponseGroup, OffsetFetchRes
 from kdiag.wire.error_code import CODE_BY_NAME
 from programs.kdiag_program import Done, kdiag
 from scripted_kafka.group_cluster import GroupCluster
+from scripted_kafka.scripted_broker import HOLD
+from tiers.attempts import measure_again
 
 DENIED = "TOPIC_AUTHORIZATION_FAILED"
 RIGHT = f"{DENIED} (you need DESCRIBE on the topic)"
@@ -136,3 +138,22 @@ def test_commits_that_a_user_may_not_see_are_not_absent(cluster: GroupCluster) -
     assert (plugin.code, " lag=U " in plugin.out) == (3, True)
     assert "no commit is visible" in plugin.out
     assert run(cluster, "hidden").code == 8
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("api", ["ListGroups", "ListOffsets"])
+def test_a_broker_that_hangs_leaves_the_rest_in_time(cluster: GroupCluster, api: str) -> None:
+    """What is there is printed, and what is missing named."""
+    cluster.brokers[2].on(api, HOLD)
+
+    def look() -> None:
+        hung = ("--timeout", "3s")
+        done = kdiag("groups", "-b", cluster.bootstrap, "left", "next", "-o", "json", *hung)
+        assert done.code == 8
+        told = json.loads(done.out)["data"]
+        assert [each["lag_certainty"] for each in told] == ["exact", "at_least"]
+        plugin = kdiag("groups", "-b", cluster.bootstrap, "next", "--nagios", *hung)
+        assert (plugin.code, " lag=U " in plugin.out) == (3, True)
+        assert "broker 2" in plugin.out or f":{cluster.brokers[2].port}: " in plugin.out
+
+    measure_again(look, 3)
