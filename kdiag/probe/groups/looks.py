@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.visibility import hidden_groups
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.rebalance.events import GroupRecord
 from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupType
@@ -108,6 +109,8 @@ class GroupLooks:
 
     def _list(self) -> set[Key]:
         """List the groups; return those that are gone, which only a whole list tells."""
+        if not self._wanted and not self.look_count and (hidden := hidden_groups(self._client)):
+            self._warn(hidden)
         listing = list_groups(self._client)
         for node_id, why in listing.failures.items():
             self._warn(f"broker {node_id} does not list its groups: {why}")

@@ -18,6 +18,7 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.offsets import EARLIEST, LATEST, FoundOffset
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.network.metadata import Cluster, Topic
+from kdiag.client.visibility import hidden_groups
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.coordinator import BrokerNode
 from kdiag.diagnosis.groups.model import (
@@ -34,7 +35,6 @@ from kdiag.errors import (
     ConnectError,
     DisconnectedError,
     RequestTimeoutError,
-    UnsupportedVersionError,
 )
 from kdiag.probe.config_value import broker_setting
 from kdiag.probe.coordinator.search import coordinator_request
@@ -52,7 +52,6 @@ from kdiag.probe.groups.listing import (
 from kdiag.probe.groups.members import GroupDescription, describe_groups
 from kdiag.probe.groups.next_records import NextRecords, UnreadSpan, read_next
 from kdiag.probe.groups.patience import BrokerPatience
-from kdiag.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.error_code import error_name
@@ -63,11 +62,6 @@ TIMED_PARTITIONS: Final = 1_000
 _UNREACHABLE: Final = (ConnectError, DisconnectedError, RequestTimeoutError)
 _RETENTION: Final = "offsets.retention.minutes"
 _MS_PER_MINUTE: Final = 60_000
-_DESCRIBE: Final = 8
-_NOT_REPORTED: Final = -(1 << 31)
-_FILTERED: Final = (
-    "brokers list only the groups that you may describe: for all, you need DESCRIBE on the cluster"
-)
 _PARTITIONS_PER_LOOK_UP: Final = 10_000
 _TOPICS_PER_REQUEST: Final = 2_000
 _REQUESTS_PER_PART: Final = 10
@@ -134,8 +128,9 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
         parts.add({name: chosen[name] for _, names in asked for name in names})
     parts.end()
     groups = parts.groups
-    unknown = [] if request.names else [*_why_not_all(patience)]
-    unknown += parts.unknown
+    unknown = [*parts.unknown]
+    if not request.names and (hidden := hidden_groups(client, request.patience_ns)):
+        unknown.insert(0, hidden)
     warnings = parts.warnings
     retention_ms = None
     if request.has_commit_times:
@@ -278,23 +273,6 @@ def _note_failure(groups: list[Group], error: str) -> None:
             each.error = each.error or error
         if not group.partitions:
             group.error = group.error or error
-
-
-def _why_not_all(patience: BrokerPatience) -> Iterator[str]:
-    """Yield why there may be more groups: brokers list those that a user may describe."""
-    request = DescribeClusterRequest(include_cluster_authorized_operations=True)
-    try:
-        body = patience.ask_any(request, DescribeClusterResponse)
-    except UnsupportedVersionError:
-        return  # before Kafka 2.8, no request tells
-    except _UNREACHABLE as error:
-        yield f"whether all groups are listed is not known: {error}"
-        return
-    bits = body.cluster_authorized_operations
-    if body.error_code:
-        yield f"whether all groups are listed is not known: {error_name(body.error_code)}"
-    elif bits != _NOT_REPORTED and not bits >> _DESCRIBE & 1:
-        yield _FILTERED
 
 
 def _refusals(patience: BrokerPatience, names: Sequence[str]) -> dict[str, str]:

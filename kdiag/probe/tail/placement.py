@@ -23,8 +23,9 @@ from kdiag.client.fetch.position import (
 from kdiag.client.fetch.recovery import ASK_NS
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.client.network.metadata import Cluster
+from kdiag.client.visibility import hidden_topics
 from kdiag.clock import NS_PER_S
-from kdiag.errors import ConfigError, DecodeError
+from kdiag.errors import AuthorizationError, ConfigError, DecodeError
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.offsets import StartAndStop, find_offsets
 from kdiag.probe.tail.open_transactions import HeldBack, describe_held_back
@@ -74,7 +75,12 @@ def select_now(
         return cluster, select(topics, cluster)
     except ConfigError:
         everything = client.refresh(None)  # to suggest similar names
-        return everything, select(topics, everything)
+        try:
+            return everything, select(topics, everything)
+        except ConfigError as error:
+            if names_to_ask(topics) is None and (hidden := hidden_topics(client)):
+                raise AuthorizationError(f"{error}; {hidden}") from None
+            raise
 
 
 class Placement:

@@ -15,6 +15,7 @@ from typing import Final
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.offsets import LATEST, look_up
 from kdiag.client.fetch.position import PartitionKey
+from kdiag.client.visibility import hidden_topics, hidden_transactions
 from kdiag.diagnosis.transactions import (
     OPEN_STATES,
     KnownTransaction,
@@ -60,6 +61,8 @@ def find_open_transactions(client: ClusterClient, topics: Sequence[str] = ()) ->
     silent: dict[int, str] = {}
     known = _transactions(client, {each.producer_id for each in before}, silent)
     at_ns = client.clock.epoch_ns()
+    hidden = [hidden_transactions(client), None if topics else hidden_topics(client)]
+    warnings += filter(None, hidden)
     again = {key: held[key] for each in before if (key := PartitionKey(*each.place)) in held}
     after = list(_open_partitions(client, again, []))
     return TransactionFacts(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.describe_configs import DescribeConfigsResponse
 from kdiag.wire.api.describe_groups import (
     DescribedGroup,
@@ -34,6 +35,7 @@ def coordinating_cluster(count: int = 3) -> Iterator[ScriptedCluster]:
     """Return brokers that all name the second; it has the group `orders`, KIP-848 and Stable."""
     with ScriptedCluster(count) as cluster:
         second = cluster.brokers[2]
+        cluster.on("DescribeCluster", DescribeClusterResponse())
 
         def name_the_second(received: Received) -> None:
             request = received.message()

@@ -15,13 +15,16 @@ from kdiag.wire.api.describe_producers import (
     TopicResponse,
 )
 from kdiag.wire.api.describe_transactions import (
+    DescribeTransactionsRequest,
     DescribeTransactionsResponse,
     TopicData,
     TransactionState,
 )
 from kdiag.wire.api.list_transactions import ListTransactionsResponse
 from kdiag.wire.api.list_transactions import TransactionState as Listed
+from kdiag.wire.error_code import CODE_BY_NAME
 from scripted_kafka.log_cluster import LogCluster
+from scripted_kafka.scripted_broker import Received
 
 
 @contextmanager
@@ -43,8 +46,18 @@ def transacting_cluster(state: str = "Ongoing") -> Iterator[LogCluster]:
         cluster.brokers[1].on("ListTransactions", listed)
         places = [TopicData("orders", [1])]
         known = TransactionState(0, "writer", state, 60_000, 500, 7, 2, places)
-        described = DescribeTransactionsResponse(transaction_states=[known])
-        cluster.brokers[1].on("DescribeTransactions", described)
+        not_found = CODE_BY_NAME["TRANSACTIONAL_ID_NOT_FOUND"]
+
+        def describe(received: Received) -> None:
+            request = received.message()
+            assert isinstance(request, DescribeTransactionsRequest)
+            states = [
+                known if each == "writer" else TransactionState(not_found, each)
+                for each in request.transactional_ids
+            ]
+            received.reply(DescribeTransactionsResponse(transaction_states=states))
+
+        cluster.on("DescribeTransactions", describe)
         config = DescribeConfigsResourceResult("transaction.max.timeout.ms", "900000")
         result = DescribeConfigsResult(resource_type=4, resource_name="1", configs=[config])
         cluster.on("DescribeConfigs", DescribeConfigsResponse(results=[result]))

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Final
 
+from kdiag.client.visibility import hidden_groups
 from kdiag.net.address import host_and_port
 from kdiag.probe.coordinator.spread import BrokerGroups, group_spread
 from kdiag_cli.commands.find_coordinator.options import COMMAND, FindCoordinatorOptions
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
-from kdiag_cli.output.result import ResultFormat, print_document
+from kdiag_cli.output.result import CommandResult, print_result
 from kdiag_cli.output.table.layout import TableColumn
 from kdiag_cli.output.table.printer import print_table
-from kdiag_cli.output.terminal import Output
 
 _COLUMNS: Final = (
     TableColumn("NODE-ID"),
@@ -30,14 +30,18 @@ def show_moves(options: FindCoordinatorOptions, live: LiveOptions) -> ExitCode:
     """Print the groups that each broker coordinates."""
     with live_session(live) as client:
         brokers = group_spread(client)
-    output = Output(is_wide=live.is_wide)
-    if live.output is ResultFormat.JSON:
-        print_document(output, COMMAND, brokers)
-    else:
-        print_table(output, _COLUMNS, map(_row, brokers), has_headers=options.has_headers)
-    output.flush()
+        hidden = hidden_groups(client)
+    result = CommandResult(
+        COMMAND,
+        lambda: brokers,
+        lambda output: print_table(
+            output, _COLUMNS, map(_row, brokers), has_headers=options.has_headers
+        ),
+        [hidden] if hidden else [],
+    )
+    print_result(result, live.output, is_wide=live.is_wide)
     errors = [each.error for each in brokers if each.error]
-    return exit_code_of(errors, fail_on=options.fail_on, is_partial=bool(errors))
+    return exit_code_of(errors, fail_on=options.fail_on, is_partial=bool(errors or hidden))
 
 
 def _row(broker: BrokerGroups) -> tuple[object, ...]:

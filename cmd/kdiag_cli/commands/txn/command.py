@@ -23,7 +23,8 @@ Examples:
 \b
 A transaction hangs if its leader has it open and its coordinator has not: nobody will write the
 marker that ends it. One that is open for its coordinator is alive, however old it is. It takes
-DESCRIBE on the transactional ids, and READ on the topics for who writes.
+DESCRIBE on the transactional ids, and READ on the topics for who writes. Brokers leave out what you
+may not describe: kdiag says so, and ends with 8.
 
 \b
 Exit codes: 0 done, 1 a finding (--fail-on), such as one that hangs, 2 wrong usage, 3 cannot

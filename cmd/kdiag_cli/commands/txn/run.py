@@ -16,7 +16,7 @@ from kdiag.diagnosis.transactions import (
 )
 from kdiag.findings.rule import Severity
 from kdiag.probe.transactions.abort import abort_request, abort_transaction
-from kdiag.probe.transactions.held_groups import groups_held_back
+from kdiag.probe.transactions.held_groups import HeldGroups, groups_held_back
 from kdiag.probe.transactions.search import find_open_transactions
 from kdiag_cli.commands.txn.text import document, print_transactions, request_form
 from kdiag_cli.exit_code import ExitCode, exit_code_of
@@ -90,17 +90,17 @@ def _show(options: TxnOptions, live: LiveOptions) -> ExitCode:
         if options.is_hanging:
             transactions = [each for each in transactions if each.hangs is not None]
         held = [partition for each in transactions for partition in each.partitions]
-        groups = groups_held_back(client, held) if options.has_groups and held else {}
+        groups = groups_held_back(client, held) if options.has_groups and held else HeldGroups()
         brokers = {each.id: each for each in client.brokers}
     commands = {
         each.place: _abort_command(each, live) for one in transactions for each in one.partitions
     }
     findings = list(find(transactions, commands))
-    warnings = [*facts.warnings, *_silence(facts)]
+    warnings = [*facts.warnings, *_silence(facts), *groups.warnings]
     result = CommandResult(
         COMMAND,
-        lambda: [document(each, brokers, commands, groups) for each in transactions],
-        partial(_print, options, facts, transactions, groups),
+        lambda: [document(each, brokers, commands, groups.waiting) for each in transactions],
+        partial(_print, options, facts, transactions, groups.waiting),
         warnings,
         findings,
     )
@@ -148,10 +148,11 @@ def _abort(options: AbortOptions, live: LiveOptions) -> ExitCode:
         facts = find_open_transactions(client, [options.topic])
         found = _wanted(options, judge(facts))
         if found is None:
-            say(*facts.warnings)
+            missing = [*facts.warnings, *_silence(facts)]
+            say(*missing)
             place = f"{options.topic}[{options.partition}]"
             say(f"no transaction is open at offset {options.start_offset} of {place}")
-            return ExitCode.FINDINGS
+            return exit_code_of([ExitCode.FINDINGS], is_partial=bool(missing))
         transaction, partition = found
         if transaction.hangs is None:
             say(_refusal(transaction, partition))

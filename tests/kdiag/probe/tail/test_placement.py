@@ -8,8 +8,10 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.fetcher import Fetcher
 from kdiag.client.fetch.position import NoticeKind, PartitionKey
 from kdiag.client.fetch.session import FetchLimits
+from kdiag.errors import AuthorizationError, ConfigError
 from kdiag.probe.tail.offset_spec import At, Position
-from kdiag.probe.tail.placement import Placement, TailRequest
+from kdiag.probe.tail.placement import Placement, TailRequest, select_now
+from kdiag.probe.tail.topic_selection import parse_selector
 from scripted_kafka.log_cluster import LogCluster
 
 BEGINNING = Position(At.BEGINNING)
@@ -80,3 +82,16 @@ def test_a_start_beyond_the_end_is_told(client: ClusterClient) -> None:
     (notice,) = placement.take_notices()
     assert notice.kind is NoticeKind.BEYOND_END
     assert notice.text == "orders[0]: nothing to read: offset 9 is beyond the end of the log, 3"
+
+
+def test_a_pattern_that_matches_nothing_that_one_may_see(
+    cluster: LogCluster, client: ClusterClient
+) -> None:
+    """Brokers leave out other topics without a word; who sees all knows that none matches."""
+    with pytest.raises(ConfigError, match="no topic matches"):
+        select_now(client, [parse_selector("tx*")])
+    cluster.denied = {"__consumer_offsets"}
+    with pytest.raises(AuthorizationError, match=r"no topic matches; brokers list only the topics"):
+        select_now(client, [parse_selector("tx*")])
+    _, selected = select_now(client, [parse_selector("ord*")])
+    assert PartitionKey("orders", 0) in selected

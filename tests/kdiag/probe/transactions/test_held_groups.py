@@ -5,6 +5,10 @@ import pytest
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.diagnosis.transactions import OpenPartition
 from kdiag.probe.transactions.held_groups import groups_held_back
+from kdiag.wire.api.describe_cluster import DescribeClusterResponse
+from kdiag.wire.api.list_groups import ListGroupsResponse
+from kdiag.wire.api.offset_fetch import OffsetFetchResponseGroup
+from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag.wire.records.record import ControlType
 from scripted_kafka.group_cluster import GroupCluster
 
@@ -42,11 +46,29 @@ def test_groups_that_have_read_all_up_to_a_transaction_wait_for_it(
         cluster.add_group(name, {("orders", 0): offset, ("clicks", 0): 3})
     cluster.add_new_group("next", {("orders", 0): 3}, {})
     client.refresh(["orders"])
-    assert groups_held_back(client, [OPEN]) == {("orders", 0): ["at", "before", "next"]}
+    held = groups_held_back(client, [OPEN])
+    assert held == ({("orders", 0): ["at", "before", "next"]}, [])
 
 
 def test_without_groups_nobody_waits(client: ClusterClient) -> None:
     """Nor without open transactions."""
     client.refresh(["orders"])
-    assert groups_held_back(client, [OPEN]) == {}
-    assert groups_held_back(client, []) == {}
+    assert groups_held_back(client, [OPEN]) == ({}, [])
+    assert groups_held_back(client, []) == ({}, [])
+
+
+def test_groups_that_may_wait_unseen_are_told_of(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """Where brokers do not list their groups, list some, or do not say what is committed."""
+    cluster.add_group("refused", {("orders", 0): 3})
+    code = CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"]
+    cluster.commits["refused"] = OffsetFetchResponseGroup("refused", error_code=code)
+    cluster.on("DescribeCluster", DescribeClusterResponse(cluster_authorized_operations=0))
+    client.refresh(["orders"])
+    hidden, unknown = groups_held_back(client, [OPEN]).warnings
+    assert hidden.startswith("brokers list only the groups that you may describe: ")
+    assert unknown == "group refused: its commits are not known: COORDINATOR_LOAD_IN_PROGRESS"
+    cluster.brokers[1].on("ListGroups", ListGroupsResponse(error_code=code))
+    (unlisted, _) = groups_held_back(client, [OPEN]).warnings
+    assert unlisted == "broker 1 did not list its groups: COORDINATOR_LOAD_IN_PROGRESS"

@@ -2,6 +2,7 @@
 
 import json
 
+from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from programs.kdiag_program import kdiag
 from scripted_kafka.coordinating_cluster import coordinating_cluster
 from scripted_kafka.scripted_broker import CLOSE
@@ -27,3 +28,12 @@ def test_a_broker_that_does_not_say_makes_it_partial() -> None:
     assert done.code == 8
     assert (third["groups"], third["node_id"]) == (None, 3)
     assert third["error"]
+
+
+def test_groups_that_a_user_may_not_see_make_it_partial() -> None:
+    """The counts are of those that are listed."""
+    with coordinating_cluster() as cluster:
+        cluster.on("DescribeCluster", DescribeClusterResponse(cluster_authorized_operations=0))
+        done = kdiag("find-coordinator", "-b", cluster.bootstrap, "--moves")
+    assert done.code == 8
+    assert "brokers list only the groups that you may describe" in done.err

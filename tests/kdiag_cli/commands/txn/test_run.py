@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kdiag.wire.api.describe_transactions import DescribeTransactionsResponse, TransactionState
 from kdiag.wire.api.list_transactions import ListTransactionsResponse
 from kdiag.wire.api.write_txn_markers import (
     WritableTxnMarkerPartitionResult,
@@ -101,3 +102,33 @@ def test_who_cannot_be_judged_is_not_ended() -> None:
         refused = run(cluster, "abort", *place)
         assert refused.code == 2
         assert "nobody can tell whether producer id 7 is alive" in refused.err
+
+
+@pytest.mark.thorough
+def test_what_a_user_may_not_see_is_said() -> None:
+    """An empty list is no proof; and no transaction of another topic is asked for."""
+    with transacting_cluster() as cluster:
+        denied = CODE_BY_NAME["TRANSACTIONAL_ID_AUTHORIZATION_FAILED"]
+        refused = DescribeTransactionsResponse(transaction_states=[TransactionState(denied)])
+        cluster.on("DescribeTransactions", refused)
+        cluster.on("ListTransactions", ListTransactionsResponse())
+        cluster.denied = {"__consumer_offsets", "orders"}
+        for arguments in ([], ["--hanging"], ["--groups"]):
+            done = run(cluster, *arguments, "-o", "json")
+            assert (done.code, document(done)["data"]) == (8, [])
+            transactions, topics = document(done)["warnings"]
+            assert transactions.startswith("brokers list only the transactions that you may ")
+            assert topics.startswith("brokers list only the topics that you may describe: ")
+        named = run(cluster, "-t", "orders")
+        assert "topic orders: TOPIC_AUTHORIZATION_FAILED" in named.err
+        assert "only the topics" not in named.err
+        absent = run(cluster, "abort", "-t", "orders", "-p", "1", "--start-offset", "9")
+        assert absent.code == 8
+
+
+def test_a_list_that_is_whole_is_enough() -> None:
+    """Nothing is open, and nothing may be hidden."""
+    with transacting_cluster("Empty") as cluster:
+        cluster.logs = {key: log for key, log in cluster.logs.items() if key.partition == 0}
+        done = run(cluster)
+        assert (done.code, done.err) == (0, "")
