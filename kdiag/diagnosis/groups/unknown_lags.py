@@ -5,21 +5,10 @@ the lag of orders[1], orders[3] in group billing is not known: TOPIC_AUTHORIZATI
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from kdiag.diagnosis.check.report import listed
-from kdiag.diagnosis.groups.model import Group
-
-_RIGHTS: Final = {
-    "TOPIC_AUTHORIZATION_FAILED": " (you need DESCRIBE on the topic)",
-    "GROUP_AUTHORIZATION_FAILED": " (you need DESCRIBE on the group)",
-    "CLUSTER_AUTHORIZATION_FAILED": " (you need DESCRIBE on the cluster)",
-}
-
-
-def with_rights(error: str) -> str:
-    """Return an error with what a user needs whom it refuses."""
-    return error + _RIGHTS.get(error, "")
+from kdiag.diagnosis.groups.model import Group, PartitionLag
 
 
 class _Affected(NamedTuple):
@@ -32,23 +21,40 @@ class _Affected(NamedTuple):
 class UnknownLags:
     """Collects partitions whose lag is not known; of many groups, names alone are kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "lag") -> None:
+        """Begin with none.
+
+        Args:
+            what: is not known of them: `lag`, or `age` of the next record.
+        """
+        self._what = what
         self._by_reason: dict[str, _Affected] = {}
 
     def add(self, group: Group) -> None:
-        """Note those of a group, before it is condensed."""
+        """Note those of a group whose lag is not known, before it is condensed."""
         for each in group.partitions:
             if each.is_lag_unknown:
-                reason = each.error or group.error or "it was not asked for"
-                affected = self._by_reason.setdefault(reason, _Affected({}, {}))
-                affected.partitions[str(each)] = None
-                affected.groups[group.group] = None
+                self.note(group, each, each.error or group.error or "it was not asked for")
+
+    def note(self, group: Group, partition: PartitionLag, reason: str) -> None:
+        """Note one partition."""
+        affected = self._by_reason.setdefault(reason, _Affected({}, {}))
+        affected.partitions[str(partition)] = None
+        affected.groups[group.group] = None
 
     def warnings(self) -> Iterator[str]:
         """Yield a line for each reason."""
         for reason, affected in self._by_reason.items():
             word = "group" if len(affected.groups) == 1 else "groups"
             yield (
-                f"the lag of {listed([*affected.partitions])} in {word} "
-                f"{listed([*affected.groups])} is not known: {with_rights(reason)}"
+                f"the {self._what} of {listed([*affected.partitions])} in {word} "
+                f"{listed([*affected.groups])} is not known: {self._with_rights(reason)}"
             )
+
+    def _with_rights(self, error: str) -> str:
+        """Return an error with what a user needs whom it refuses."""
+        kind = error.removesuffix("_AUTHORIZATION_FAILED").lower()
+        if kind == error.lower():
+            return error
+        right = "READ" if self._what == "age" else "DESCRIBE"
+        return f"{error} (you need {right} on the {kind})"

@@ -12,6 +12,7 @@ Source: Kafka's ListGroups, DescribeGroups and its kin, OffsetFetch, Metadata, L
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from heapq import heappush, heappushpop
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
@@ -57,7 +58,7 @@ from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.error_code import error_name
 
 TIMED_PARTITIONS: Final = 1_000
-"""So many partitions with lag are read without being asked to."""
+"""So many partitions, those with the most lag, are read without being asked to."""
 
 _UNREACHABLE: Final = (ConnectError, DisconnectedError, RequestTimeoutError)
 _RETENTION: Final = "offsets.retention.minutes"
@@ -74,8 +75,8 @@ class SurveyRequest(NamedTuple):
     Attributes:
         names: the groups; all if there are none.
         is_wanted: whether a group of that name is, by what its coordinator lists.
-        has_times: whether to read the next record of each partition; None for up to
-            `TIMED_PARTITIONS` of them.
+        has_times: whether to read the next record of each partition; None for those with the most
+            lag, `TIMED_PARTITIONS` of them.
         has_commit_times: whether to read when the named groups committed.
         patience_ns: how long one question may take; a broker that does not answer it is not asked
             again. None for the client's own limit.
@@ -172,10 +173,12 @@ class _Parts:
         self.warnings: list[str] = []
         self.limits: list[str] = []
         self._unknown_lags = UnknownLags()
+        self._unknown_ages = UnknownLags("age")
         self._patience = patience
         self._request = request
         self._count = count
         self._waiting: list[Group] = []
+        self._worst: list[tuple[int, int, PartitionLag]] = []
         self._behind_count = 0
 
     def add(self, listed: Mapping[str, ListedGroup]) -> None:
@@ -195,32 +198,39 @@ class _Parts:
 
     def end(self) -> None:
         """Read the next records of the groups that waited until it was known how many there are."""
-        if self._is_too_much and self._request.has_times is None:
-            behind = f"{self._behind_count} partitions have lag"
-            self._warn(f"lag in time is left out: {behind}; --times reads them")
-        elif self._waiting and len(self.groups) > GROUPS_PER_REQUEST * _REQUESTS_PER_PART:
+        if self._behind_count > TIMED_PARTITIONS:
+            self.limits.append(
+                f"lag in time is shown for the {TIMED_PARTITIONS:,} partitions with the most lag, "
+                f"of {self._behind_count:,}; --times reads all"
+            )
+        if self._waiting and len(self.groups) > GROUPS_PER_REQUEST * _REQUESTS_PER_PART:
             topics = {topic for each in self._waiting for topic in _topics_of(each)}
             self._try(lambda: _ask_topics(self._patience, topics))
         self._settle(self._waiting, has_times=True)
         self._waiting = []
         self.unknown += self._unknown_lags.warnings()
-
-    @property
-    def _is_too_much(self) -> bool:
-        return self._behind_count > TIMED_PARTITIONS
+        self.warnings += self._unknown_ages.warnings()
 
     def _time(self, groups: list[Group]) -> None:
-        """Have next records read now, at the end, or not at all."""
+        """Have next records read now, or at the end: of those with the most lag."""
         has_times = self._request.has_times
         if has_times is not None:
             self._settle(groups, has_times=has_times)
             return
-        self._behind_count += sum(bool(one.lag) for each in groups for one in each.partitions)
-        self._settle([each for each in groups if not each.lag], has_times=False)
-        self._waiting += [each for each in groups if each.lag]
-        if self._is_too_much:
-            self._settle(self._waiting, has_times=False)
-            self._waiting = []
+        for each in (one for group in groups for one in group.partitions if one.lag):
+            self._behind_count += 1
+            entry = (each.lag or 0, -self._behind_count, each)  # of equal ones, the first
+            push = heappush if len(self._worst) < TIMED_PARTITIONS else heappushpop
+            push(self._worst, entry)
+        self._waiting += groups
+        worst = self._worst_ids()
+        early = [each for each in self._waiting if worst.isdisjoint(map(id, each.partitions))]
+        self._settle(early, has_times=False)
+        settled = set(map(id, early))
+        self._waiting = [each for each in self._waiting if id(each) not in settled]
+
+    def _worst_ids(self) -> set[int]:
+        return {id(partition) for _, _, partition in self._worst}
 
     def _settle(self, groups: list[Group], *, has_times: bool) -> None:
         """Read the next records of groups if that is wanted, and hand the groups over."""
@@ -230,8 +240,10 @@ class _Parts:
             self._request.settle(each)
 
     def _add_times(self, groups: list[Group], *, has_times: bool) -> None:
-        for warning in _add_times(self._patience, groups, has_times=has_times):
-            self._warn(warning)
+        limit = None if self._request.has_times else self._worst_ids()
+        failed = _add_times(self._patience, groups, limit, has_times=has_times)
+        for group, partition, error in failed:
+            self._unknown_ages.note(group, partition, error)
 
     def _try(self, ask: Callable[[], None]) -> None:
         try:
@@ -445,30 +457,42 @@ def _add_ends(partition: PartitionLag, ends: _Ends, *, is_share: bool) -> None:
         partition.lag = max(0, partition.stable_end - partition.next_offset)
 
 
-def _add_times(patience: BrokerPatience, groups: list[Group], *, has_times: bool) -> list[str]:
+def _add_times(
+    patience: BrokerPatience, groups: list[Group], only: set[int] | None, *, has_times: bool
+) -> list[tuple[Group, PartitionLag, str]]:
     """Give each partition the age of its next record, and the count of those to be read.
 
+    Args:
+        patience: asks.
+        groups: with their partitions.
+        only: the ids of the objects of the partitions to read; None for all.
+        has_times: whether to read any.
+
     Returns:
-        what is not known.
+        the partitions that could not be read, with why.
     """
     for group in groups:
         for each in group.partitions:
             if each.lag == 0:
                 each.lag_ms, each.is_lag_exact = 0.0, True
-    behind = [(group, each) for group in groups for each in group.partitions if each.lag]
     if not has_times:
         return []
-    unread = [(group, each, span) for group, each in behind if (span := _span(each)) is not None]
+    unread = [
+        (group, each, span)
+        for group in groups
+        for each in group.partitions
+        if each.lag and (only is None or id(each) in only) and (span := _span(each)) is not None
+    ]
     client = patience.client
     found = read_next(client, client.cluster, [span for _, _, span in unread])
     now_ms = client.clock.epoch_ns() / NS_PER_MS
-    warnings = []
+    failed: list[tuple[Group, PartitionLag, str]] = []
     for group, each, span in unread:
         if (error := found[span].error) is None:
             _add_time(each, span, found[span], now_ms, is_share=group.type == SHARE)
         else:
-            warnings.append(f"{each}: lag in time is not known: {error}")
-    return warnings
+            failed.append((group, each, error.replace(f"{each}: ", "")))
+    return failed
 
 
 def _add_commit_times(client: ClusterClient, groups: list[Group]) -> list[str]:

@@ -30,3 +30,16 @@ def test_what_has_no_lag_is_not_named() -> None:
     lags.add(group("a", None, 0))
     lags.add(group("a", "UNKNOWN_TOPIC_OR_PARTITION", 1))
     assert not [*lags.warnings()]
+
+
+def test_ages_take_another_right() -> None:
+    """They are read from the records."""
+    ages = UnknownLags("age")
+    one = group("a", None, 0)
+    ages.note(one, one.partitions[0], "TOPIC_AUTHORIZATION_FAILED")
+    assert [*ages.warnings()] == [
+        (
+            "the age of orders[0] in group a is not known: TOPIC_AUTHORIZATION_FAILED "
+            "(you need READ on the topic)"
+        )
+    ]

@@ -219,7 +219,7 @@ def test_what_cannot_be_read_is_a_warning(cluster: GroupCluster, client: Cluster
     (partition,) = only(report).partitions
     assert (partition.lag, partition.is_lag_exact) == (2, False)
     (warning,) = report.warnings
-    assert warning.startswith("orders[0]: lag in time is not known: ")
+    assert warning.startswith("the age of orders[0] in group g is not known: ")
 
 
 def test_the_lag_of_a_share_group_is_its_coordinators(
@@ -266,16 +266,37 @@ def test_many_groups_are_asked_about_in_parts(cluster: GroupCluster, client: Clu
 
 
 @pytest.mark.thorough
-def test_ages_of_too_many_partitions_are_left_out_and_told(
+def test_of_too_many_partitions_the_ages_of_the_worst_are_read(
     cluster: GroupCluster, client: ClusterClient
 ) -> None:
-    """Of all, not of those that came later."""
-    filled(cluster, 1)
+    """That is a limit, no failure; what was read is not lost to what came later."""
+    log = cluster.add("orders", 0)
+    log.append(b"a", b"b", b"c")
     for number in range(TIMED_PARTITIONS + 1):
-        cluster.add_group(f"g-{number:04}", {("orders", 0): 1})
-    report = survey_groups(client, SurveyRequest())
-    assert {each.lag_ms for each in report.groups} == {None}
-    (warning,) = report.warnings
-    assert warning == (
-        f"lag in time is left out: {TIMED_PARTITIONS + 1} partitions have lag; --times reads them"
+        is_worse = number % 2 == 0
+        cluster.add_group(f"g-{number:04}", {("orders", 0): 0 if is_worse else 1})
+    settled: list[str] = []
+    report = survey_groups(client, SurveyRequest(settle=lambda each: settled.append(each.group)))
+    blank = [each.group for each in report.groups if each.lag_ms is None]
+    (last,) = blank
+    assert last == f"g-{TIMED_PARTITIONS - 1:04}"
+    assert sorted(settled) == [each.group for each in report.groups]
+    by_name = {each.group: each for each in report.groups}
+    assert str(by_name[last].lag_amount) == "~2"
+    assert (str(by_name[last].age_amount), str(by_name["g-0000"].lag_amount)) == ("?", "3")
+    assert (report.warnings, report.unknown) == ([], [])
+    (limit,) = report.limits
+    assert limit.endswith("1,000 partitions with the most lag, of 1,001; --times reads all")
+
+
+def test_ages_that_cannot_be_read_are_one_warning(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """However many partitions there are, each by its name."""
+    filled(cluster, 4).add_group("g", {("orders", number): 1 for number in range(4)})
+    for log in cluster.logs.values():
+        log.batches = [(0, 3, b"\xff" * 80)]
+    (warning,) = survey_groups(client, SurveyRequest()).warnings
+    assert warning.startswith(
+        "the age of orders[0], orders[1], orders[2], orders[3] in group g is not known: "
     )

@@ -1,6 +1,9 @@
 import json
 from typing import Any
 
+import pytest
+
+from kdiag.probe.groups import survey
 from kdiag.wire.api.list_groups import ListGroupsResponse
 from kdiag.wire.error_code import CODE_BY_NAME
 from programs.kdiag_program import Done, kdiag
@@ -81,3 +84,13 @@ def test_a_plugin_says_the_worst(cluster: GroupCluster) -> None:
         "KAFKA CRITICAL - KD3412 group left is 3 records behind, more than 2"
     )
     assert " | groups=1 lag=3 lag_age=" in late.out
+
+
+def test_a_limit_of_its_own_is_no_failure(
+    cluster: GroupCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said, and the exit code is 0."""
+    monkeypatch.setattr(survey, "TIMED_PARTITIONS", 1)
+    done = run(cluster)
+    assert done.code == 0
+    assert "lag in time is shown for the 1 partitions with the most lag, of 2; " in done.err
