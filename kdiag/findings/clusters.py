@@ -61,7 +61,7 @@ RULES: Final = {
         _ERROR,
         "no controller can be asked: {why}",
         "Without a controller nobody elects leaders, creates topics or takes brokers in.",
-        "See the controllers' logs: too few of them may be up for a majority.",
+        "{advice}.",
     ),
     "KD2009": Rule(
         _WARNING,

@@ -21,6 +21,7 @@ from kdiag.diagnosis.check.report import (
     listed,
     status_of,
 )
+from kdiag.errors import Fault
 from kdiag.findings.finding import Finding, found
 from kdiag.wire.api.describe_quorum import ResponsePartitionData
 from kdiag.wire.api.metadata import MetadataResponsePartition
@@ -28,7 +29,11 @@ from kdiag.wire.error_code import CODE_BY_NAME, error_name
 
 _SHOWN: Final = 5
 _DENIED: Final = CODE_BY_NAME["CLUSTER_AUTHORIZATION_FAILED"]
-_NO_ANSWER: Final = "the controllers do not answer"
+_NO_MAJORITY: Final = "See the controllers' logs: too few of them may be up for a majority"
+_HUNG: Final = (
+    "Look at that controller: it may be stopped, or its machine. The others elect another one "
+    "after controller.quorum.fetch.timeout.ms, if they are a majority"
+)
 
 
 def judge_quorum(facts: CheckFacts) -> CheckPart:
@@ -36,29 +41,52 @@ def judge_quorum(facts: CheckFacts) -> CheckPart:
     assert facts.metadata is not None
     if facts.is_quorum_silent:
         row = CheckRow(stage=CheckStage.METADATA, status=CheckStatus.ERROR, target="controllers")
-        row.detail = _NO_ANSWER
-        return CheckPart(rows=[row], findings=[found("KD2008", why=_NO_ANSWER)])
+        row.detail = _why_silent(facts)
+        return CheckPart(rows=[row], findings=[found("KD2008", why=row.detail, advice=_HUNG)])
     if facts.quorum is None or facts.quorum.error_code == _DENIED:
         return CheckPart()
     partitions = [each for topic in facts.quorum.topics for each in topic.partitions]
     if not partitions or partitions[0].error_code == _DENIED:
         return CheckPart()
-    return _of_quorum(partitions[0], facts.took_ns.get("quorum"))
+    return _of_quorum(partitions[0], facts)
 
 
-def _of_quorum(quorum: ResponsePartitionData, took_ns: int | None) -> CheckPart:
+def _why_silent(facts: CheckFacts) -> str:
+    """Return which controller brokers wait for: they answer all else, and pass this on to it.
+
+    No broker names it. A node that accepts connections and says nothing is the likely one.
+    """
+    silent = _silent_nodes(facts)
+    probable = f", probably node {silent[0]}," if len(silent) == 1 else ""
+    return f"the active controller{probable} does not answer"
+
+
+def _silent_nodes(facts: CheckFacts) -> list[int]:
+    return [
+        each.node_id
+        for each in facts.listeners
+        if each.node_id is not None
+        and each.best is None
+        and any(error.fault in {Fault.SILENT, Fault.DROPPED} for error in each.errors)
+    ]
+
+
+def _of_quorum(quorum: ResponsePartitionData, facts: CheckFacts) -> CheckPart:
     findings = []
     voters = sorted(each.replica_id for each in quorum.current_voters)
     detail = f"{quorum.leader_id} leads, voters {listed(voters)}"
+    silent = sorted(set(voters) & set(_silent_nodes(facts)))
+    if silent:
+        detail += f"; no answer from {listed(silent)}"
     if quorum.error_code or quorum.leader_id < 0:
         why = error_name(quorum.error_code) if quorum.error_code else "nobody leads them"
         detail = f"none: {why}"
-        findings.append(found("KD2008", why=why))
+        findings.append(found("KD2008", why=why, advice=_NO_MAJORITY))
     row = CheckRow(
         stage=CheckStage.METADATA,
         status=status_of(findings),
         target="controllers",
-        took_ns=took_ns,
+        took_ns=facts.took_ns.get("quorum"),
         detail=detail,
         facts={"leader_id": quorum.leader_id, "voters": voters},
     )

@@ -64,6 +64,8 @@ OWN_GROUP: Final = "kdiag-check"
 _LEAST_NS: Final = 800 * NS_PER_MS
 _REQUESTS_NS: Final = 4 * NS_PER_S
 """How long all requests after the connections may take."""
+_QUORUM_ROUNDS: Final = 3
+"""How often all brokers are asked for the controllers: an election takes some 2 s."""
 _METADATA: Final = API_BY_KEY[3]
 _DESCRIBE_GROUPS: Final = API_BY_KEY[15]
 _DESCRIBE_CLUSTER: Final = API_BY_KEY[60]
@@ -199,19 +201,21 @@ class _Check:
         facts.is_quorum_silent = is_broker_well and not self._pending["quorum"].is_done
 
     def _ask_quorum_again(self) -> None:
-        """Ask for the controllers once more if none led: they may have been electing."""
+        """Ask all brokers for the controllers if none led, or none answered.
+
+        They may be electing. And a broker waits for the controller that it sent the question to,
+        though others have been elected since: another broker asks those.
+        """
         facts = self._facts
-        known = [] if facts.quorum is None else facts.quorum.topics
-        is_led = all(each.leader_id >= 0 for topic in known for each in topic.partitions)
-        if not facts.is_quorum_silent and is_led:
-            return
-        try:
-            answer = self._client.ask_any(
-                _QUORUM_REQUEST, DescribeQuorumResponse, timeout_ns=_LEAST_NS
-            )
-        except KdiagError:
-            return
-        facts.quorum, facts.is_quorum_silent = answer, False
+        for _ in range(_QUORUM_ROUNDS):
+            if not facts.is_quorum_silent and _leader_epoch(facts.quorum) is not None:
+                return
+            questions = dict.fromkeys(sorted(self._usable()), _QUORUM_REQUEST)
+            answers = self._client.ask_all(questions, DescribeQuorumResponse, timeout_ns=_LEAST_NS)
+            bodies = [each.body for each in answers.values() if each.body is not None]
+            if bodies:
+                facts.quorum = max(bodies, key=lambda each: _leader_epoch(each) or -1)
+                facts.is_quorum_silent = False
 
     def _left_ns(self) -> int:
         """Return how long a round may take: the rest of the limit, but not too little."""
@@ -409,6 +413,19 @@ class _Check:
             for group, each in described.items()
             if each.members is not None
         }
+
+
+def _leader_epoch(quorum: DescribeQuorumResponse | None) -> int | None:
+    """Return the epoch of the controller that leads; None without one.
+
+    Where there is no quorum, or one may not see it, there is nothing to wait for: that is 0.
+    """
+    partitions = (
+        [] if quorum is None else [each for one in quorum.topics for each in one.partitions]
+    )
+    if any(each.leader_id < 0 for each in partitions):
+        return None
+    return max((each.leader_epoch for each in partitions), default=0)
 
 
 def _cluster_request() -> RequestBuilder:

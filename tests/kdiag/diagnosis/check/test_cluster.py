@@ -2,7 +2,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kdiag.diagnosis.check.cluster import judge_partitions, judge_quorum
+from kdiag.diagnosis.check.facts import CheckedEndpoint
 from kdiag.diagnosis.check.report import CheckPart, CheckStage, CheckStatus
+from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.wire.api.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
 from kdiag.wire.api.describe_quorum import (
     DescribeQuorumResponse,
@@ -16,7 +18,7 @@ from kdiag.wire.api.metadata import (
     MetadataResponseTopic,
 )
 from kdiag.wire.error_code import CODE_BY_NAME
-from made_values.check_subject import facts, metadata
+from made_values.check_subject import endpoint, facts, metadata, visit
 
 
 def partition(
@@ -175,6 +177,36 @@ def test_controllers_without_a_leader_are_an_error() -> None:
         part = judge_quorum(seen)
         assert [each.id for each in part.findings] == ["KD2008"]
         assert part.rows[0].status is CheckStatus.ERROR
+
+
+def silent_node(number: int, fault: Fault = Fault.SILENT) -> CheckedEndpoint:
+    """Return a broker that cannot be used."""
+    error = ConnectError(f"kafka-{number}:9092", Layer.KAFKA, "no answer", "", fault)
+    return endpoint(f"kafka-{number}", visit(error=error), node_id=number)
+
+
+def test_the_controller_that_brokers_wait_for_is_named_if_it_can_be() -> None:
+    """No broker names it: one that hangs is likely; one that refuses would be noticed."""
+    well = endpoint("kafka-1", visit(), node_id=1)
+    cases = [
+        ([well, silent_node(3)], ", probably node 3,"),
+        ([well, silent_node(2), silent_node(3)], ""),
+        ([well, silent_node(3, Fault.REFUSED)], ""),
+        ([well], ""),
+    ]
+    for listeners, probable in cases:
+        (finding,) = judge_quorum(facts(is_quorum_silent=True, listeners=listeners)).findings
+        why = f"the active controller{probable} does not answer"
+        assert finding.title == f"no controller can be asked: {why}"
+        assert "majority" not in finding.title
+        assert "too few" not in finding.fix
+
+
+def test_a_voter_that_hangs_beside_a_leader_is_no_error() -> None:
+    """The others have elected one."""
+    part = judge_quorum(facts(quorum=quorum(), listeners=[silent_node(3)]))
+    assert part.rows[0].detail == "2 leads, voters 1, 2, 3; no answer from 3"
+    assert part.findings == []
 
 
 def test_whoever_may_not_ask_and_clusters_without_a_quorum_have_no_row() -> None:

@@ -29,7 +29,7 @@ def test_parts_become_one() -> None:
 
 def test_the_worst_finding_is_the_status() -> None:
     """None at all is well."""
-    warning, error = found("KD2007", node_id=3), found("KD2008", why="w")
+    warning, error = found("KD2007", node_id=3), found("KD2008", why="w", advice="a")
 
     assert status_of([]) is CheckStatus.OK
     assert status_of([warning]) is CheckStatus.WARNING

@@ -325,11 +325,28 @@ def test_controllers_that_were_electing_are_asked_again(cluster: ScriptedCluster
     answers = [-1, 2]
 
     def elect(received: Received) -> None:
-        partition = ResponsePartitionData(leader_id=answers.pop(0))
+        partition = ResponsePartitionData(leader_id=answers.pop(0) if len(answers) > 1 else 2)
         topic = ResponseTopicData("__cluster_metadata", [partition])
         received.reply(DescribeQuorumResponse(topics=[topic]))
 
     cluster.on("DescribeQuorum", elect)
     facts = checked(first(cluster))
+    assert facts.quorum is not None
+    assert facts.quorum.topics[0].partitions[0].leader_id == 2
+
+
+@pytest.mark.thorough
+def test_a_controller_that_hangs_is_asked_for_by_another_broker(cluster: ScriptedCluster) -> None:
+    """The first broker waits for it; the second knows that another was elected since."""
+
+    def led_by(number: int, epoch: int) -> DescribeQuorumResponse:
+        partition = ResponsePartitionData(leader_id=number, leader_epoch=epoch)
+        return DescribeQuorumResponse(topics=[ResponseTopicData("__cluster_metadata", [partition])])
+
+    cluster.brokers[1].on("DescribeQuorum", HOLD)
+    cluster.brokers[2].on("DescribeQuorum", led_by(2, 8))
+    cluster.brokers[3].on("DescribeQuorum", led_by(3, 7))
+    facts = checked(first(cluster), CheckPlan(limit_ns=S_NS // 10))
+    assert not facts.is_quorum_silent
     assert facts.quorum is not None
     assert facts.quorum.topics[0].partitions[0].leader_id == 2

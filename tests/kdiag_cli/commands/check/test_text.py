@@ -101,7 +101,7 @@ def test_a_document_has_the_facts_of_its_stage() -> None:
 METADATA = CheckRow(stage=CheckStage.METADATA, status=CheckStatus.OK, detail="cluster x, 3 brokers")
 REFUSED = ConnectError("a:1", Layer.TCP, "refused")
 WARNING = found("KD2007", node_id=3)
-ERROR = found("KD2008", why="silence")
+ERROR = found("KD2008", why="silence", advice="See its log")
 NOTE = found("KD2004", count=2)
 
 
