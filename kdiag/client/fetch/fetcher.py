@@ -180,6 +180,7 @@ class Fetcher:
         builder = RequestBuilder(_FETCH, versions, build)
         future = self._client.send(node_id, builder)
         self._in_flight[node_id] = future
+        self.recovery.progress.asked(node_id)
         future.add_listener(partial(self._handle_response, node_id, asked))
 
     def _handle_response(
@@ -207,6 +208,7 @@ class Fetcher:
     def _read(self, answered: _Answered) -> Iterable[FetchedBatch]:
         """Advance the positions by a response, and return its batches."""
         session = self._sessions[answered.node_id]
+        self.recovery.progress.answered(answered.node_id)
         if answered.response is None:
             session.reset()
             assert answered.error is not None
@@ -231,9 +233,7 @@ class Fetcher:
         ]
         for key, data in partitions:
             yield from self._read_partition(key, data, answered, session)
-        is_throttled = answered.response.throttle_time_ms > 0  # then it says nothing (KIP-219)
-        if not is_throttled and not any(_has_news(data) for _, data in partitions):
-            self._skip_to_the_end(answered.asked)
+        self._explain(answered, partitions)
 
     def _read_partition(
         self, key: PartitionKey, data: PartitionData, answered: _Answered, session: FetchSession
@@ -248,7 +248,7 @@ class Fetcher:
             self.recovery.failed(position, error)
             return
         if data.diverging_epoch.end_offset >= 0:
-            self.recovery.diverged(position, data.diverging_epoch.end_offset)
+            self.recovery.reposition.diverged(position, data.diverging_epoch.end_offset)
             return
         position.high_watermark = data.high_watermark
         position.last_stable_offset = data.last_stable_offset
@@ -259,18 +259,34 @@ class Fetcher:
         elif data.records:
             yield from self._batches(position, data)
 
-    def _skip_to_the_end(self, asked: Iterable[PartitionKey]) -> None:
-        """Move positions to the ends of their logs, as there was nothing to read before those.
+    def _explain(
+        self, answered: _Answered, partitions: Sequence[tuple[PartitionKey, PartitionData]]
+    ) -> None:
+        """Keep why an answer has no records of some partitions: that alone says nothing of a log.
 
-        Compaction can leave nothing between a position and the end of the log.
+        A partition that an answer leaves out has none either: sessions have only news.
         """
-        for key in asked:
-            position = self.positions.get(key)
-            if position is None:
+        assert answered.response is not None
+        data_by_key = dict(partitions)
+        progress = self.recovery.progress
+        is_full = _records_bytes(answered.response) * 2 > self._limits.max_bytes
+        throttle_ms = answered.response.throttle_time_ms
+        for key in answered.asked:
+            data, position = data_by_key.get(key), self.positions.get(key)
+            if position is None or (data is not None and _has_news(data)):
                 continue
-            is_committed_only = self._limits.is_committed_only
-            end = position.last_stable_offset if is_committed_only else position.high_watermark
-            position.offset = max(position.offset, min(end, position.stop))
+            if throttle_ms > 0:  # then it says nothing (KIP-219)
+                reason = f"broker {answered.node_id} throttles this client, by {throttle_ms} ms"
+            elif is_full:
+                progress.explain(key, None)
+                continue
+            elif data is None and (not answered.response.session_id or position.high_watermark < 0):
+                reason = f"broker {answered.node_id} leaves it out of its answers"
+            else:
+                reason = f"broker {answered.node_id} answers without records"
+            progress.explain(key, reason)
+        if not throttle_ms and not any(_has_news(data) for _, data in partitions):
+            self.recovery.reposition.note_empty(answered.asked)
 
     def _batches(self, position: FetchPosition, data: PartitionData) -> Iterable[FetchedBatch]:
         """Return the batches of a partition and move its position behind them."""

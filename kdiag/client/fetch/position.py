@@ -41,6 +41,11 @@ class FetchPosition(msgspec.Struct, kw_only=True, eq=False):
         replica_id: the follower that the leader prefers us to fetch from (KIP-392).
         high_watermark, last_stable_offset, log_start_offset: the leader's latest; -1 before.
         denied: whether reading it is forbidden at the moment.
+        boundary: the offset behind the last batch that was read, where the next begins at the
+            earliest; -1 if the position was not reached by reading.
+        held_at: the first offset that could not be read and was passed over: no commit and no
+            resume position may pass it; None if there is none.
+        least_bytes: how many bytes of it an answer must be able to hold; 0 for the usual.
     """
 
     key: PartitionKey
@@ -55,6 +60,29 @@ class FetchPosition(msgspec.Struct, kw_only=True, eq=False):
     last_stable_offset: int = -1
     log_start_offset: int = -1
     denied: bool = False
+    boundary: int = -1
+    held_at: int | None = None
+    least_bytes: int = 0
+
+    @property
+    def resume_offset(self) -> int:
+        """Return where reading may be resumed without losing a record."""
+        return self.offset if self.held_at is None else min(self.offset, self.held_at)
+
+    def move_to(self, offset: int) -> None:
+        """Read on at an offset that was not reached by reading."""
+        self.offset = offset
+        self.fetched_epoch = UNKNOWN_EPOCH
+        self.boundary = -1
+
+    def hold(self, offset: int) -> None:
+        """Let no commit and no resume position pass an offset that could not be read."""
+        self.held_at = offset if self.held_at is None else min(self.held_at, offset)
+
+    def end(self, *, is_committed_only: bool) -> int:
+        """Return where reading has to wait, as far as the leader has said; -1 if it has not."""
+        end = self.last_stable_offset if is_committed_only else self.high_watermark
+        return min(end, self.stop)
 
     @property
     def is_done(self) -> bool:
@@ -100,6 +128,7 @@ class NoticeKind(StrEnum):
     CORRUPT = "corrupt"
     HELD_BACK = "held back"
     BEYOND_END = "beyond the end"
+    STALLED = "stalled"
     GIVEN = "given"
     TAKEN = "taken"
     LOST = "lost"

@@ -5,6 +5,7 @@
 | nothing: the connection broke | request metadata until there is a leader that answers |
 | it no longer leads, it has lost the topic | the same |
 | OFFSET_OUT_OF_RANGE | continue at the first offset that is left, or where a cut log ends |
+| answers without records before the end | wait, unless it is proved that nothing is left |
 | a new leader has another history (KIP-320) | continue where the histories part |
 | not authorized | try again, seldom |
 
@@ -19,7 +20,7 @@ from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.notices import SETTLED_NS, FetchNotices
-from kdiag.client.fetch.offsets import EARLIEST, LATEST, ends_of_epochs, look_up
+from kdiag.client.fetch.offsets import ends_of_epochs
 from kdiag.client.fetch.position import (
     OPEN_END,
     UNKNOWN_EPOCH,
@@ -28,6 +29,8 @@ from kdiag.client.fetch.position import (
     NoticeKind,
     PartitionKey,
 )
+from kdiag.client.fetch.progress import ProgressWatch
+from kdiag.client.fetch.repositioning import ASK_NS, Repositioning
 from kdiag.client.network.backoff import ExponentialBackoff
 from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.metadata import Cluster, Partition, Topic
@@ -35,9 +38,6 @@ from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import ConnectError, KdiagError
 from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import ZERO_UUID
-
-ASK_NS: Final = 3 * NS_PER_S
-"""How long a response about partitions may take before another broker is asked."""
 
 _DENIED_RETRY_NS: Final = 5 * NS_PER_S
 _FIRST_RETRY_NS: Final = 50 * NS_PER_MS
@@ -48,7 +48,12 @@ _UNKNOWN: Final = "UNKNOWN_TOPIC_OR_PARTITION"
 
 
 class FetchRecovery:
-    """Keeps the positions of a fetcher readable; for one thread."""
+    """Keeps the positions of a fetcher readable; for one thread.
+
+    Attributes:
+        reposition: moves positions that cannot be read where they are.
+        progress: reports partitions that are not read though their logs go on.
+    """
 
     def __init__(
         self,
@@ -60,13 +65,17 @@ class FetchRecovery:
         """Watch over positions, which others add to."""
         self._client = client
         self._positions = positions
-        self._is_committed_only = is_committed_only
         self._leaderless: set[PartitionKey] = {
             key for key, each in positions.items() if each.leader_id is None
         }
-        self._out_of_range: set[PartitionKey] = set()
         self._former_ids: set[bytes] = set()
         self._notices = FetchNotices(client.clock)
+        self.reposition = Repositioning(
+            client, positions, self._notices, is_committed_only=is_committed_only
+        )
+        self.progress = ProgressWatch(
+            client.clock, self._notices, is_committed_only=is_committed_only
+        )
         self._backoff = ExponentialBackoff(_FIRST_RETRY_NS, _LAST_RETRY_NS)
         self._attempts = 0
         self._next_ns = 0
@@ -80,11 +89,11 @@ class FetchRecovery:
         """Return whether a position cannot be read at the moment."""
         if position.denied:
             return self._client.clock.monotonic_ns() < self._denied_until_ns
-        return position.key in self._out_of_range or position.key in self._leaderless
+        return position.key in self.reposition.out_of_range or position.key in self._leaderless
 
     def next_attempt_ns(self) -> int:
         """Return when to try again, on the monotonic clock; FOREVER_NS if nothing is in trouble."""
-        if self._leaderless or self._out_of_range:
+        if self._leaderless or self.reposition.out_of_range:
             return self._next_ns
         if any(each.denied for each in self._positions.values()):
             return self._denied_until_ns
@@ -93,21 +102,23 @@ class FetchRecovery:
     def stranded(self) -> list[PartitionKey]:
         """Return the partitions that cannot be read now."""
         denied = {key for key, each in self._positions.items() if each.denied}
-        held = self._leaderless | self._out_of_range | denied
+        held = self._leaderless | self.reposition.out_of_range | denied
         return sorted(key for key in held if not self._positions[key].is_done)
 
     def recover(self) -> None:
         """Try to make the partitions in trouble readable, if it is time."""
         now_ns = self._client.clock.monotonic_ns()
-        if not (self._leaderless or self._out_of_range) or now_ns < self._next_ns:
+        self.progress.look(self._positions.values())
+        self.reposition.look_up_policies()
+        if not (self._leaderless or self.reposition.out_of_range) or now_ns < self._next_ns:
             return
         if now_ns - self._next_ns > SETTLED_NS:
             self._attempts = 0
         try:
             if self._leaderless:
                 self.refresh(sorted({key.topic for key in self._leaderless}))
-            if self._out_of_range:
-                self._find_offsets()
+            if self.reposition.out_of_range:
+                self._lose_leaders(self.reposition.find_offsets())
         except KdiagError as error:
             self.unanswered(error)
         self._next_ns = self._client.clock.monotonic_ns() + self._backoff.after(self._attempts)
@@ -157,7 +168,8 @@ class FetchRecovery:
     def forget(self, key: PartitionKey) -> None:
         """Forget a partition that is read no more."""
         self._leaderless.discard(key)
-        self._out_of_range.discard(key)
+        self.reposition.forget(key)
+        self.progress.forget(key)
         self._notices.forget(key)
 
     def answered(self, node_id: int) -> None:
@@ -192,17 +204,9 @@ class FetchRecovery:
                 position.key, NoticeKind.DENIED, f"not authorized ({_DENIED})"
             )
         elif error == _OUT_OF_RANGE:
-            self._out_of_range.add(position.key)
+            self.reposition.out_of_range.add(position.key)
         else:
             self._lose_leaders([position.key])
-
-    def diverged(self, position: FetchPosition, end_offset: int) -> None:
-        """Handle a log that was cut below our position: continue at its end."""
-        text = (
-            f"the log was truncated: offsets {end_offset} to {position.offset - 1}, which were "
-            f"read, are not in it any more; reading on at {end_offset}"
-        )
-        self._move(position, NoticeKind.TRUNCATED, text, end_offset)
 
     def corrupt(self, position: FetchPosition, why: str) -> None:
         """Handle bytes that are not record batches: reading this partition ends."""
@@ -236,7 +240,7 @@ class FetchRecovery:
         self._former_ids.add(position.topic_id)
         position.topic_id = topic.topic_id
         position.leader_id = position.replica_id = None
-        position.fetched_epoch = position.leader_epoch = UNKNOWN_EPOCH
+        position.leader_epoch = UNKNOWN_EPOCH
         self._notices.forget(position.key)
         offset = position.offset
         if position.stop == OPEN_END:
@@ -246,7 +250,7 @@ class FetchRecovery:
             position.stop = 0
         text = f"created anew; of the old topic nothing was read from these offsets on; {end}"
         self._notices.add(NoticeKind.RECREATED, text, position.key, offset)
-        self._set(position, 0)
+        position.move_to(0)
 
     def _apply_leader(
         self, position: FetchPosition, partition: Partition, cluster: Cluster
@@ -277,53 +281,7 @@ class FetchRecovery:
                 self._leaderless.add(position.key)  # it does not answer: find the leader again
                 position.leader_epoch = UNKNOWN_EPOCH
             elif 0 <= end.offset < position.offset:
-                self.diverged(position, end.offset)
-
-    def _find_offsets(self) -> None:
-        """Find the offsets at which to continue partitions that are out of range."""
-        brokers = self._client.cluster.brokers
-        known = {key: self._positions[key].leader_id for key in self._out_of_range}
-        leaders = {key: each if each in brokers else None for key, each in known.items()}
-        first, last = (
-            look_up(
-                self._client,
-                dict.fromkeys(leaders, timestamp),
-                leaders,
-                is_committed_only=self._is_committed_only,
-                timeout_ns=ASK_NS,
-            )
-            for timestamp in (EARLIEST, LATEST)
-        )
-        for key in leaders:
-            if first[key].error or last[key].error:
-                self._lose_leaders([key])
-                continue
-            self._out_of_range.discard(key)
-            self._put_in_range(self._positions[key], first[key].offset, last[key].offset)
-
-    def _put_in_range(self, position: FetchPosition, first: int, last: int) -> None:
-        if position.offset < first:
-            text = (
-                f"offsets {position.offset} to {first - 1} are not there any more "
-                f"(retention, or deleted): reading on at {first}"
-            )
-            self._move(position, NoticeKind.REMOVED, text, first)
-        elif position.offset > last and position.fetched_epoch != UNKNOWN_EPOCH:
-            self.diverged(position, last)
-        elif position.offset > last:
-            text = f"offset {position.offset} is beyond the end of the log: reading on at {last}"
-            self._move(position, NoticeKind.TRUNCATED, text, last)
-        else:
-            position.fetched_epoch = UNKNOWN_EPOCH  # the leader does not know this epoch
-
-    def _move(self, position: FetchPosition, kind: NoticeKind, text: str, offset: int) -> None:
-        self._notices.add(kind, text, position.key)
-        self._set(position, offset)
-
-    @staticmethod
-    def _set(position: FetchPosition, offset: int) -> None:
-        position.offset = offset
-        position.fetched_epoch = UNKNOWN_EPOCH
+                self.reposition.diverged(position, end.offset)
 
 
 def _why(error: KdiagError) -> str:

@@ -95,7 +95,7 @@ def _read(
                 _take(found[fetched.key], fetched)
                 read_bytes[fetched.key] += fetched.batch.size_in_bytes
             _end_known(fetcher, found, read_bytes)
-        failure = "no answer in time"
+        failure = "its records did not come in time"
     except KdiagError as error:
         failure = str(error)
     notices = [each.text for each in fetcher.take_notices()]

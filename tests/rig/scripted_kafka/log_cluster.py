@@ -13,6 +13,12 @@ from typing import Final, Self
 import msgspec
 
 from kdiag.client.fetch.position import PartitionKey
+from kdiag.wire.api.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
 from kdiag.wire.api.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -54,6 +60,7 @@ class Log(msgspec.Struct, kw_only=True):
     Attributes:
         batches: first offset, next offset and bytes of each.
         preferred: the follower that the leader sends readers to.
+        empty_answers: how many answers are still to have no records, whatever the log holds.
         diverging: where the history of readers with an older epoch parts from this one.
     """
 
@@ -67,6 +74,7 @@ class Log(msgspec.Struct, kw_only=True):
     aborted: list[AbortedTransaction] = []
     error: str = "NONE"
     preferred: int = -1
+    empty_answers: int = 0
     diverging: int | None = None
 
     def append(self, *values: bytes, timestamp: int = 1000, **header: object) -> None:
@@ -123,6 +131,8 @@ class LogCluster(ScriptedCluster):
         logs: by partition.
         denied: topics that a client may not even see.
         max_batches: how many of a partition one answer holds at the most; None for all.
+        compacted: topics whose cleanup.policy is compact.
+        tiered: topics of which older segments are in a remote store.
     """
 
     def __init__(self, count: int) -> None:
@@ -130,6 +140,8 @@ class LogCluster(ScriptedCluster):
         self.logs: dict[PartitionKey, Log] = {}
         self.denied: set[str] = set()
         self.max_batches: int | None = None
+        self.compacted: set[str] = set()
+        self.tiered: set[str] = set()
         self._topic_count = 0
 
     def __enter__(self) -> Self:
@@ -138,6 +150,7 @@ class LogCluster(ScriptedCluster):
         for number, broker in self.brokers.items():
             broker.on("Fetch", self._for(number, self.answer_fetch))
             broker.on("ListOffsets", self._for(number, self._list_offsets))
+            broker.on("DescribeConfigs", self._describe_configs)
             broker.on("OffsetForLeaderEpoch", self._for(number, self._end_of_epoch))
         return self
 
@@ -180,6 +193,28 @@ class LogCluster(ScriptedCluster):
             denied = CODE_BY_NAME["TOPIC_AUTHORIZATION_FAILED"]
             return MetadataResponseTopic(error_code=denied, name=name)
         return super()._topic(name)
+
+    def _describe_configs(self, received: Received) -> None:
+        """Answer what becomes of old records of topics."""
+        request = received.message()
+        assert isinstance(request, DescribeConfigsRequest)
+        results = [
+            DescribeConfigsResult(
+                resource_type=each.resource_type,
+                resource_name=each.resource_name,
+                configs=self._configs(each.resource_name),
+            )
+            for each in request.resources
+        ]
+        received.reply(DescribeConfigsResponse(results=results))
+
+    def _configs(self, topic: str) -> list[DescribeConfigsResourceResult]:
+        policy = "compact" if topic in self.compacted else "delete"
+        tiered = "true" if topic in self.tiered else "false"
+        return [
+            DescribeConfigsResourceResult(name="cleanup.policy", value=policy),
+            DescribeConfigsResourceResult(name="remote.storage.enable", value=tiered),
+        ]
 
     def _refusal(self, number: int, log: Log | None) -> str:
         if log is None:
@@ -225,6 +260,9 @@ class LogCluster(ScriptedCluster):
         data.aborted_transactions = log.aborted
         if log.preferred not in {-1, number}:
             data.preferred_read_replica = log.preferred
+            return data
+        if log.empty_answers:
+            log.empty_answers -= 1
             return data
         data.records = log.read(offset, self.max_batches) or None
         return data

@@ -109,13 +109,51 @@ def test_aborted_records_are_marked(cluster: LogCluster) -> None:
 
 
 def test_what_compaction_left_nothing_of_is_passed_over(cluster: LogCluster) -> None:
-    """A log may end with nothing before its end."""
+    """A compacted log may end with nothing before its end."""
     log = one_log(cluster, b"a", b"b")
     log.batches.clear()
+    cluster.compacted.add("orders")
     with cluster.client() as client:
         fetcher = fetcher_of(client, cluster)
         assert read(fetcher, client) == {}
         assert fetcher.is_done
+
+
+@pytest.mark.parametrize("topics", [set(), {"orders"}], ids=["not compacted", "partly remote"])
+def test_answers_without_records_move_no_position(cluster: LogCluster, topics: set[str]) -> None:
+    """Not even of a compacted topic, if its records may be in a store that is slow."""
+    log = one_log(cluster, b"a", b"b")
+    log.empty_answers = 12
+    cluster.compacted, cluster.tiered = set(topics), set(topics)
+    with cluster.client() as client:
+        fetcher = fetcher_of(client, cluster)
+        assert read(fetcher, client, polls=12) == {}
+        assert fetcher.positions[PartitionKey("orders", 0)].offset == 0
+        assert read(fetcher, client) == {"orders[0]": [b"a", b"b"]}
+
+
+def test_one_answer_without_records_is_no_proof_even_of_a_compacted_log(
+    cluster: LogCluster,
+) -> None:
+    """The second comes after the question whether the topic is compacted."""
+    log = one_log(cluster, b"a", b"b")
+    log.empty_answers = 1
+    cluster.compacted.add("orders")
+    with cluster.client() as client:
+        assert read(fetcher_of(client, cluster), client) == {"orders[0]": [b"a", b"b"]}
+
+
+def test_an_answer_without_one_partition_says_nothing_of_its_log(cluster: LogCluster) -> None:
+    """Others fill the answers: the log is compacted, and yet it has records to come."""
+    log = one_log(cluster, b"a", b"b")
+    log.empty_answers = 6
+    busy = cluster.add("busy", 0)
+    for n in range(6):
+        busy.append(b"%d" % n)
+    cluster.max_batches = 1
+    cluster.compacted.add("orders")
+    with cluster.client() as client:
+        assert read(fetcher_of(client, cluster), client)["orders[0]"] == [b"a", b"b"]
 
 
 def test_a_leader_that_moves_is_followed_and_told(cluster: LogCluster) -> None:

@@ -1,5 +1,9 @@
+import pytest
+
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import PartitionKey
+from kdiag.clock import NS_PER_S
+from kdiag.probe.groups import next_records
 from kdiag.probe.groups.next_records import NextRecords, UnreadSpan, read_next
 from kdiag.wire.api.fetch import AbortedTransaction
 from kdiag.wire.records.record import ControlType
@@ -59,3 +63,16 @@ def test_a_partition_that_is_gone_says_so(cluster: GroupCluster, client: Cluster
     gone, there = read(client, UnreadSpan(PartitionKey("orders", 5), 0, 3), UnreadSpan(KEY, 0, 1))
     assert gone.error == "it does not exist"
     assert there.count == 1
+
+
+def test_records_that_do_not_come_are_unknown_and_not_none(
+    cluster: GroupCluster, client: ClusterClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that is slow answers without records: neither their age nor their number is known."""
+    monkeypatch.setattr(next_records, "_PART_NS", NS_PER_S // 5)
+    log = cluster.add("orders", 0)
+    log.append(b"a", b"b")
+    log.empty_answers = 10**6
+    (found,) = read(client, UnreadSpan(KEY, 0, 2))
+    assert (found.count, found.read_to) == (0, 0)
+    assert found.error == "its records did not come in time"

@@ -114,6 +114,19 @@ def test_it_commits_while_it_reads(cluster: JoinableCluster, client: ClusterClie
     reader.close()
 
 
+def test_answers_without_records_are_not_committed(
+    cluster: JoinableCluster, client: ClusterClient
+) -> None:
+    """The group has read nothing, however often a slow store answers so."""
+    for log in cluster.logs.values():
+        log.empty_answers = 10**6
+    reader = Reader(client, ends=True, commits=True, commit_interval_ns=20 * NS_PER_MS)
+    reader.read(lambda: len(cluster.brokers[1].asked("Fetch")) > 8)
+    reader.close()
+    assert not reader.tail.is_done
+    assert not any(cluster.committed.values())
+
+
 def test_what_is_taken_is_committed_and_given_away(
     cluster: JoinableCluster, client: ClusterClient
 ) -> None:
