@@ -56,7 +56,6 @@ LARGE = {
     "ConsumerNetworkClient": (11, 30),
     "ExchangeCollector": (13, 4),
     "ExchangePipeline": (16, 10),
-    "FetchRecovery": (11, 28),
     "Flow": (18, 47),
     "FrameStream": (16, 17),
     "GeneralAssignment": (13, 18),

@@ -5,6 +5,8 @@
 - `session`: what a broker remembers of the last Fetch, and the limits of one.
 - `recovery`: finds leaders and offsets of partitions that cannot be read.
 - `offsets`: looks offsets up.
+- `soundness`: checks that the batches of an answer can be what is in the log.
+- `doubts`: asks again for batches that cannot, and names those that stay so.
 - `repositioning`: moves positions that cannot be read where they are, by proofs alone.
 - `progress`: reports partitions that make no progress.
 - `notices`: reports what happens to partitions, one line for one event.

@@ -22,6 +22,7 @@ from heapq import heapify, heappop
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch.doubts import AnswerDoubts
 from kdiag.client.fetch.position import FetchedBatch, FetchPosition, Notice, PartitionKey
 from kdiag.client.fetch.recovery import FetchRecovery
 from kdiag.client.fetch.session import FetchLimits, FetchSession, record_versions
@@ -32,7 +33,6 @@ from kdiag.wire.api.fetch import AbortedTransaction, FetchRequest, FetchResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
 from kdiag.wire.records.batch import RecordBatch
-from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.record import ControlType, read_control_type
 from kdiag.wire.schema import ZERO_UUID
 
@@ -83,10 +83,16 @@ class Fetcher:
         positions: Iterable[FetchPosition],
         limits: FetchLimits,
         max_buffered_bytes: int = MAX_BUFFERED_BYTES,
+        *,
+        skips_damaged: bool = False,
     ) -> None:
+        """Begin to read; with `skips_damaged`, commits may pass what could not be read."""
         self.positions = {each.key: each for each in positions}
         self.recovery = FetchRecovery(
             client, self.positions, is_committed_only=limits.is_committed_only
+        )
+        self._doubts = AnswerDoubts(
+            client, self.recovery.notices, uses_replicas=bool(limits.rack), skips=skips_damaged
         )
         self._client = client
         self._limits = limits
@@ -96,13 +102,17 @@ class Fetcher:
         self._in_flight: dict[int, RequestFuture[ClientResponse]] = {}
         self._arrived: deque[_Answered] = deque()
         self._answered: deque[_Answered] = deque()
-        self._asked_count = 0
-        self._last_asked: dict[int, int] = {}
+        self._turns = _FetchTurns()
 
     @property
     def is_done(self) -> bool:
         """Return whether all wanted offsets of all partitions have been read."""
         return all(each.is_done for each in self.positions.values())
+
+    @property
+    def is_partial(self) -> bool:
+        """Return whether batches could not be read."""
+        return self._doubts.is_partial
 
     def add(self, positions: Iterable[FetchPosition]) -> None:
         """Read more partitions."""
@@ -113,6 +123,7 @@ class Fetcher:
         for key in keys:
             self.positions.pop(key, None)
             self.recovery.forget(key)
+            self._doubts.forget(key)
 
     def take_notices(self) -> list[Notice]:
         """Return the notices since the last call."""
@@ -127,7 +138,8 @@ class Fetcher:
         self.recovery.recover()
         self._send()
         if not self._answered and not self.is_done:
-            wait_ns = min(deadline_ns, self.recovery.next_attempt_ns())
+            retry_ns = min(self.recovery.next_attempt_ns(), self._doubts.next_attempt_ns())
+            wait_ns = min(deadline_ns, retry_ns)
             self._client.client.await_condition(lambda: bool(self._arrived), wait_ns)
         self._take_arrived()
         if not self._answered:
@@ -142,7 +154,7 @@ class Fetcher:
         self._take_arrived()
         by_node: dict[int, list[FetchPosition]] = defaultdict(list)
         for each in self.positions.values():
-            if each.is_done or self.recovery.holds(each):
+            if each.is_done or self.recovery.holds(each) or self._doubts.holds(each):
                 continue
             if each.node_id in self._client.cluster.brokers:
                 assert each.node_id is not None
@@ -153,21 +165,17 @@ class Fetcher:
         share_bytes = self._max_buffered_bytes // max(1, len(by_node))
         limits = self._limits._replace(max_bytes=min(self._limits.max_bytes, share_bytes))
         max_fetches = max(1, self._max_buffered_bytes // self._largest_bytes)
-        for node_id in sorted(by_node.keys() - busy, key=self._waits_since):
+        for node_id in sorted(by_node.keys() - busy, key=self._turns.last):
             if len(self._in_flight) + len(self._answered) >= max_fetches:
                 return
             self._send_fetch(node_id, by_node[node_id], limits)
 
-    def _waits_since(self, node_id: int) -> int:
-        """Return the number of the last Fetch to a broker: the longest wait comes first."""
-        return self._last_asked.get(node_id, 0)
-
     def _send_fetch(
         self, node_id: int, positions: Sequence[FetchPosition], limits: FetchLimits
     ) -> None:
-        self._asked_count += 1
-        self._last_asked[node_id] = self._asked_count
-        turn = self._asked_count % len(positions)  # or the first would take all room for ever,
+        turn = self._turns.next(node_id) % len(
+            positions
+        )  # or the first would take all room for ever,
         positions = [*positions[turn:], *positions[:turn]]  # where a broker has no session left
         asked = {each.key: each.offset for each in positions}
         session = self._sessions[node_id]
@@ -289,13 +297,9 @@ class Fetcher:
             self.recovery.reposition.note_empty(answered.asked)
 
     def _batches(self, position: FetchPosition, data: PartitionData) -> Iterable[FetchedBatch]:
-        """Return the batches of a partition and move its position behind them."""
+        """Return the sound batches of a partition and move its position behind them."""
         assert data.records is not None
-        try:
-            batches, _ = read_batches(data.records)
-        except DecodeError as error:
-            self.recovery.corrupt(position, str(error))
-            return
+        batches, doubt = self._doubts.check(position, data.records)
         aborted = AbortedTransactions(data.aborted_transactions)
         for batch in batches:
             if position.is_done:
@@ -303,8 +307,28 @@ class Fetcher:
             is_aborted = aborted.has(batch)
             if batch.last_offset >= position.offset:
                 start, position.offset = position.offset, batch.last_offset + 1
+                position.boundary = position.offset
                 position.fetched_epoch = batch.partition_leader_epoch
                 yield FetchedBatch(position.key, batch, start, position.stop, is_aborted)
+        self._doubts.decide(position, doubt)
+
+
+class _FetchTurns:
+    """Numbers the Fetches, so that the broker that has waited longest is asked first."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._last: dict[int, int] = {}
+
+    def next(self, node_id: int) -> int:
+        """Return the number of the next Fetch, which goes to a broker."""
+        self._count += 1
+        self._last[node_id] = self._count
+        return self._count
+
+    def last(self, node_id: int) -> int:
+        """Return the number of the last Fetch to a broker; 0 if there was none."""
+        return self._last.get(node_id, 0)
 
 
 def _records_bytes(response: FetchResponse) -> int:

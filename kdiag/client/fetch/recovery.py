@@ -51,6 +51,7 @@ class FetchRecovery:
     """Keeps the positions of a fetcher readable; for one thread.
 
     Attributes:
+        notices: what happens to the partitions.
         reposition: moves positions that cannot be read where they are.
         progress: reports partitions that are not read though their logs go on.
     """
@@ -69,12 +70,12 @@ class FetchRecovery:
             key for key, each in positions.items() if each.leader_id is None
         }
         self._former_ids: set[bytes] = set()
-        self._notices = FetchNotices(client.clock)
+        self.notices = FetchNotices(client.clock)
         self.reposition = Repositioning(
-            client, positions, self._notices, is_committed_only=is_committed_only
+            client, positions, self.notices, is_committed_only=is_committed_only
         )
         self.progress = ProgressWatch(
-            client.clock, self._notices, is_committed_only=is_committed_only
+            client.clock, self.notices, is_committed_only=is_committed_only
         )
         self._backoff = ExponentialBackoff(_FIRST_RETRY_NS, _LAST_RETRY_NS)
         self._attempts = 0
@@ -83,7 +84,7 @@ class FetchRecovery:
 
     def take_notices(self) -> list[Notice]:
         """Return the notices since the last call."""
-        return self._notices.pop()
+        return self.notices.pop()
 
     def holds(self, position: FetchPosition) -> bool:
         """Return whether a position cannot be read at the moment."""
@@ -137,16 +138,16 @@ class FetchRecovery:
     def unanswered(self, error: KdiagError) -> None:
         """Report that nobody answered a request about partitions."""
         text = f"the cluster does not say who leads: {_why(error)}"
-        self._notices.begin_trouble(None, NoticeKind.DISCONNECTED, text)
+        self.notices.begin_trouble(None, NoticeKind.DISCONNECTED, text)
 
     def unplaced(self, keys: Iterable[PartitionKey]) -> None:
         """Report partitions whose logs have no known beginning and end: nobody answers."""
         for key in keys:
-            self._notices.begin_trouble(key, NoticeKind.NO_LEADER, "no leader that answers")
+            self.notices.begin_trouble(key, NoticeKind.NO_LEADER, "no leader that answers")
 
     def apply(self, cluster: Cluster) -> None:
         """Apply metadata of topics that are read."""
-        self._notices.end_trouble(None)
+        self.notices.end_trouble(None)
         unsure = []
         for key, position in self._positions.items():
             topic = cluster.topics.get(key.topic)
@@ -170,21 +171,21 @@ class FetchRecovery:
         self._leaderless.discard(key)
         self.reposition.forget(key)
         self.progress.forget(key)
-        self._notices.forget(key)
+        self.notices.forget(key)
 
     def answered(self, node_id: int) -> None:
         """Record that a broker has answered a Fetch."""
-        self._notices.end_trouble(node_id)
+        self.notices.end_trouble(node_id)
 
     def works(self, position: FetchPosition) -> None:
         """Record that a partition can be read."""
         position.denied = False
-        self._notices.end_trouble(position.key)
+        self.notices.end_trouble(position.key)
 
     def lost(self, node_id: int, keys: Iterable[PartitionKey], error: KdiagError) -> None:
         """Handle a broker that did not answer."""
         text = f"broker {node_id} does not answer: {_why(error)}"
-        self._notices.begin_trouble(node_id, NoticeKind.DISCONNECTED, text)
+        self.notices.begin_trouble(node_id, NoticeKind.DISCONNECTED, text)
         read = (self._positions.get(key) for key in keys)
         self._lose_leaders(each.key for each in read if each and each.node_id == node_id)
 
@@ -200,19 +201,13 @@ class FetchRecovery:
         elif error == _DENIED:
             position.denied = True
             self._denied_until_ns = self._client.clock.monotonic_ns() + _DENIED_RETRY_NS
-            self._notices.begin_trouble(
+            self.notices.begin_trouble(
                 position.key, NoticeKind.DENIED, f"not authorized ({_DENIED})"
             )
         elif error == _OUT_OF_RANGE:
             self.reposition.out_of_range.add(position.key)
         else:
             self._lose_leaders([position.key])
-
-    def corrupt(self, position: FetchPosition, why: str) -> None:
-        """Handle bytes that are not record batches: reading this partition ends."""
-        text = f"unreadable at offset {position.offset}, given up: {why}"
-        self._notices.add(NoticeKind.CORRUPT, text, position.key)
-        position.stop = position.offset
 
     def _lose_leaders(self, keys: Iterable[PartitionKey]) -> None:
         for key in keys:
@@ -224,11 +219,9 @@ class FetchRecovery:
     def _without_topic(self, position: FetchPosition, error: str) -> None:
         self._leaderless.add(position.key)
         if error == _DENIED:
-            self._notices.begin_trouble(
-                position.key, NoticeKind.DENIED, f"not authorized ({error})"
-            )
+            self.notices.begin_trouble(position.key, NoticeKind.DENIED, f"not authorized ({error})")
         else:
-            self._notices.begin_trouble(position.key, NoticeKind.DELETED, f"not there ({error})")
+            self.notices.begin_trouble(position.key, NoticeKind.DELETED, f"not there ({error})")
 
     @staticmethod
     def _is_another(topic: Topic, position: FetchPosition) -> bool:
@@ -241,7 +234,7 @@ class FetchRecovery:
         position.topic_id = topic.topic_id
         position.leader_id = position.replica_id = None
         position.leader_epoch = UNKNOWN_EPOCH
-        self._notices.forget(position.key)
+        self.notices.forget(position.key)
         offset = position.offset
         if position.stop == OPEN_END:
             end = "reading the new one from its beginning"
@@ -249,7 +242,7 @@ class FetchRecovery:
             end = "the new one is not read"
             position.stop = 0
         text = f"created anew; of the old topic nothing was read from these offsets on; {end}"
-        self._notices.add(NoticeKind.RECREATED, text, position.key, offset)
+        self.notices.add(NoticeKind.RECREATED, text, position.key, offset)
         position.move_to(0)
 
     def _apply_leader(
@@ -258,7 +251,7 @@ class FetchRecovery:
         """Apply the leader of a partition; return whether its log may differ from what we read."""
         if partition.leader_id not in cluster.brokers:
             self._leaderless.add(position.key)
-            self._notices.begin_trouble(position.key, NoticeKind.NO_LEADER, "no leader")
+            self.notices.begin_trouble(position.key, NoticeKind.NO_LEADER, "no leader")
             return False
         if UNKNOWN_EPOCH < partition.leader_epoch < position.leader_epoch:
             return False  # older than what is known; brokers before Kafka 2.1 do not tell epochs
@@ -269,7 +262,7 @@ class FetchRecovery:
         self._leaderless.discard(position.key)
         if before is not None and before != partition.leader_id:
             position.replica_id = None
-            self._notices.add_move(position.key, before, partition.leader_id)
+            self.notices.add_move(position.key, before, partition.leader_id)
         return is_new_epoch and position.fetched_epoch != UNKNOWN_EPOCH
 
     def _validate(self, positions: Sequence[FetchPosition]) -> None:

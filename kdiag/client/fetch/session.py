@@ -60,6 +60,7 @@ class _Remembered(NamedTuple):
     offset: int
     leader_epoch: int
     fetched_epoch: int
+    max_bytes: int
 
 
 class FetchSession:
@@ -74,13 +75,7 @@ class FetchSession:
         self, positions: Iterable[FetchPosition], limits: FetchLimits, version: int
     ) -> FetchRequest:
         """Return the next request; its response or failure must be handled before another."""
-        wanted = {
-            each.key: (
-                each,
-                _Remembered(each.topic_id, each.offset, each.leader_epoch, each.fetched_epoch),
-            )
-            for each in positions
-        }
+        wanted = {each.key: (each, _remembered(each, limits)) for each in positions}
         known = self._remembered if self._epoch > _FIRST_EPOCH else {}
         changed = [each for key, (each, now) in wanted.items() if known.get(key) != now]
         forgotten = {
@@ -93,7 +88,7 @@ class FetchSession:
         return FetchRequest(
             max_wait_ms=limits.max_wait_ms,
             min_bytes=limits.min_bytes,
-            max_bytes=limits.max_bytes,
+            max_bytes=max([limits.max_bytes, *(each.least_bytes for each, _ in wanted.values())]),
             isolation_level=int(limits.is_committed_only),
             session_id=self._session_id if has_sessions else _NO_SESSION,
             session_epoch=self._epoch if has_sessions else _FINAL_EPOCH,
@@ -117,6 +112,16 @@ class FetchSession:
         self._remembered = {}
 
 
+def _remembered(position: FetchPosition, limits: FetchLimits) -> _Remembered:
+    return _Remembered(
+        position.topic_id,
+        position.offset,
+        position.leader_epoch,
+        position.fetched_epoch,
+        max(limits.partition_max_bytes, position.least_bytes),
+    )
+
+
 def _topics(
     positions: Iterable[FetchPosition], limits: FetchLimits, version: int
 ) -> list[FetchTopic]:
@@ -131,7 +136,7 @@ def _topics(
                 current_leader_epoch=each.leader_epoch,
                 fetch_offset=each.offset,
                 last_fetched_epoch=each.fetched_epoch if has_epoch else UNKNOWN_EPOCH,
-                partition_max_bytes=limits.partition_max_bytes,
+                partition_max_bytes=max(limits.partition_max_bytes, each.least_bytes),
             )
         )
     return list(topics.values())

@@ -70,10 +70,11 @@ class Tail:
         self._start = request.offsets.start or self._default_start()
         self._notices: list[Notice] = []
         self._last: Iterator[list[FetchedBatch]] | None = None
-        self._fetcher = Fetcher(client, [], request.limits)
+        self._fetcher = Fetcher(client, [], request.limits, skips_damaged=request.skips_damaged)
         self._placement = Placement(client, self._fetcher, request)
         self._added: set[PartitionKey] = set()
         self._held = HeldBackWatch()
+        self._is_partial = False
         began_ns = client.clock.monotonic_ns()
         self._began = Position(At.TIMESTAMP, client.clock.epoch_ns() // NS_PER_MS)
         cluster, self._placement.unplaced = select_now(client, request.topics)
@@ -113,8 +114,8 @@ class Tail:
 
     @property
     def is_partial(self) -> bool:
-        """Return whether it has given up partitions."""
-        return self._placement.is_partial
+        """Return whether it has given up partitions, or could not read batches."""
+        return self._placement.is_partial or self._fetcher.is_partial or self._is_partial
 
     @property
     def is_done(self) -> bool:
@@ -187,6 +188,7 @@ class Tail:
                 self._refuse_denied(fetcher.positions)
                 self._notices += fetcher.take_notices()
                 yield []
+            self._is_partial |= fetcher.is_partial
         for batches in last.in_time_order(self._fetcher.positions):
             self._notices += last.notices
             last.notices.clear()

@@ -130,7 +130,8 @@ class GroupTail:
         self._client = client
         self._request = request
         self._printed = printed
-        self._fetcher = Fetcher(client, [], request.tail.limits)
+        tail = request.tail
+        self._fetcher = Fetcher(client, [], tail.limits, skips_damaged=tail.skips_damaged)
         self._placement = Placement(client, self._fetcher, request.tail, expects_records=False)
         self._notices: list[Notice] = []
         self._held = HeldBackWatch()
@@ -156,7 +157,8 @@ class GroupTail:
     @property
     def is_partial(self) -> bool:
         """Return whether it has given up partitions, or could not commit what was printed."""
-        return self._placement.is_partial or self.is_uncommitted
+        is_unread = self._placement.is_partial or self._fetcher.is_partial
+        return is_unread or self.is_uncommitted
 
     @property
     def is_done(self) -> bool:

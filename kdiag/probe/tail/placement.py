@@ -48,6 +48,7 @@ class TailRequest(NamedTuple):
             at the beginning if it has an end.
         stops_at_end: whether to stop where the logs ended at its start.
         limits: bytes for each request, isolation, rack.
+        skips_damaged: whether commits and resume positions may pass what could not be read.
         is_visible: returns whether a batch counts among the last records.
     """
 
@@ -55,6 +56,7 @@ class TailRequest(NamedTuple):
     offsets: OffsetSpec = OffsetSpec()
     stops_at_end: bool = False
     limits: FetchLimits = FetchLimits()
+    skips_damaged: bool = False
     is_visible: Callable[[FetchedBatch], bool] = lambda fetched: (
         not (fetched.is_aborted or fetched.batch.is_control)
     )

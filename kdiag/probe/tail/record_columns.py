@@ -10,7 +10,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from kdiag.errors import DecodeError
 from kdiag.wire.records.batch import RecordBatch
 from kdiag.wire.records.body import read_headers
 from kdiag.wire.records.record import LOG_APPEND_TIME_BIT, Header, Record
@@ -158,7 +157,7 @@ class ValueColumns:
         self._all: RunColumns | None = None
         self._values: list[bytes | None] = []
         for each in batches:
-            body, count, *_ = checked(each).body_and_bases()
+            body, count, *_ = each.body_and_bases()
             self._values += read_values(body, count)
 
     def __len__(self) -> int:
@@ -204,7 +203,7 @@ def read_columns(batches: Sequence[RecordBatch], *, only_values: bool) -> RunCol
     if only_values:
         return ValueColumns(batches)
     if sum(each.record_count for each in batches) <= _FEW:
-        return ObjectColumns([record for batch in batches for record in checked(batch).records()])
+        return ObjectColumns([record for batch in batches for record in batch.records()])
     return _read_arrays(batches)
 
 
@@ -217,7 +216,7 @@ def _read_arrays(batches: Sequence[RecordBatch]) -> RunColumns:
         read_joined_columns,
     )
 
-    packed = [PackedRecords(*checked(each).body_and_bases()) for each in batches]
+    packed = [PackedRecords(*each.body_and_bases()) for each in batches]
     columns = read_joined_columns(packed)
     if batches[0].attributes & LOG_APPEND_TIME_BIT:  # then all have it: see `Origin`
         appended = np.array([each.max_timestamp for each in batches], np.int64)
@@ -225,14 +224,3 @@ def _read_arrays(batches: Sequence[RecordBatch]) -> RunColumns:
             timestamp=np.repeat(appended, [each.record_count for each in packed])
         )
     return ArrayColumns(columns)
-
-
-def checked(batch: RecordBatch) -> RecordBatch:
-    """Return a batch whose checksum is right.
-
-    Raises:
-        DecodeError: if it is not.
-    """
-    if not batch.crc_ok:
-        raise DecodeError("", batch.start, "the checksum is wrong")
-    return batch

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from kdiag.client.fetch.position import FetchedBatch, PartitionKey
 from kdiag.errors import DecodeError
-from kdiag.probe.tail.record_columns import ObjectColumns, RunColumns, checked, read_columns
+from kdiag.probe.tail.record_columns import ObjectColumns, RunColumns, read_columns
 from kdiag.wire.records.batch import MAGIC_2, RecordBatch
 from kdiag.wire.records.record import CONTROL_BIT, LOG_APPEND_TIME_BIT, Record
 
@@ -66,15 +66,17 @@ class RecordRun(NamedTuple):
 
 
 class Unreadable(NamedTuple):
-    """A batch whose records are wrong.
+    """A batch whose records are wrong, though its checksum is right: its writer made it so.
 
     Attributes:
         origin: the facts in its header.
+        offset: the first of its offsets that is wanted.
         next_offset: where reading goes on after it.
         why: the error and its position.
     """
 
     origin: Origin
+    offset: int
     next_offset: int
     why: str
 
@@ -84,8 +86,8 @@ def record_runs(
 ) -> Iterator[RecordRun | Unreadable]:
     """Return the wanted records of batches, in their order.
 
-    Aborted and control records are among them; `Origin` marks them. A damaged batch becomes
-    `Unreadable` in its place.
+    Aborted and control records are among them; `Origin` marks them. A batch whose records are
+    wrong becomes `Unreadable` in its place; a fetcher has checked the checksums.
 
     Args:
         batches: as a fetcher returns them.
@@ -164,7 +166,7 @@ def _read(
         columns = read_columns(batches, only_values=only_values)
     except DecodeError as error:
         if len(fetched) == 1:
-            yield Unreadable(_origin(fetched[0]), _next_offset(fetched[0]), _why(batches[0], error))
+            yield _unreadable(fetched[0], error)
             return
         for each in fetched:
             yield from _read([each], only_values=only_values)
@@ -179,9 +181,9 @@ def _read_some(fetched: FetchedBatch, at_hand: AtHand) -> RecordRun | Unreadable
         if id(batch) not in at_hand:
             if len(at_hand) >= _AT_HAND:
                 del at_hand[next(iter(at_hand))]
-            at_hand[id(batch)] = batch, checked(batch).records()
+            at_hand[id(batch)] = batch, batch.records()
     except DecodeError as error:
-        return Unreadable(_origin(fetched), _next_offset(fetched), _why(batch, error))
+        return _unreadable(fetched, error)
     _, records = at_hand[id(batch)]
     wanted = [each for each in records if fetched.start <= each.offset < fetched.stop]
     return RecordRun(_origin(fetched), ObjectColumns(wanted), _next_offset(fetched))
@@ -191,6 +193,9 @@ def _next_offset(fetched: FetchedBatch) -> int:
     return min(fetched.batch.last_offset + 1, fetched.stop)
 
 
-def _why(batch: RecordBatch, error: DecodeError) -> str:
+def _unreadable(fetched: FetchedBatch, error: DecodeError) -> Unreadable:
     what = f"{error.path}: {error.why}" if error.path else error.why
-    return f"the batch that ends with offset {batch.last_offset} cannot be read: {what}"
+    why = f"the batch that ends with offset {fetched.batch.last_offset} cannot be read: {what}"
+    return Unreadable(
+        _origin(fetched), max(fetched.start, fetched.batch.base_offset), _next_offset(fetched), why
+    )

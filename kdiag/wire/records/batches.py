@@ -59,6 +59,7 @@ __all__ = [
     "TimestampType",
     "read_batches",
     "read_control_type",
+    "read_sound_batches",
     "write_batch",
     "write_control_key",
 ]
@@ -89,19 +90,30 @@ def read_batches(data: bytes | memoryview) -> RecordSet:
     Raises:
         DecodeError: with a path such as `batches[2].magic`, if a header is wrong.
     """
+    record_set, error = read_sound_batches(data)
+    if error is not None:
+        raise error
+    return record_set
+
+
+def read_sound_batches(data: bytes | memoryview) -> tuple[RecordSet, DecodeError | None]:
+    """Return the batches up to the first whose header is wrong, and what is wrong with it."""
     batches: list[RecordBatch] = []
     position, end = 0, len(data)
+    error = None
     while end - position > MAGIC_OFFSET:
         magic = data[position + MAGIC_OFFSET]
         if magic > MAGIC_2:
             path = f"batches[{len(batches)}].magic"
-            raise DecodeError(path, position + MAGIC_OFFSET, f"{magic} is not a magic")
+            error = DecodeError(path, position + MAGIC_OFFSET, f"{magic} is not a magic")
+            break
         (size,) = _SIZE.unpack_from(data, position + 8)
         smallest = _HEAD.size if magic == MAGIC_2 else message_set.MIN_BYTES[magic]
         size += message_set.OVERHEAD_BYTES
         if size < smallest:
             path = f"batches[{len(batches)}].size"
-            raise DecodeError(path, position + 8, f"magic {magic} in {size} bytes")
+            error = DecodeError(path, position + 8, f"magic {magic} in {size} bytes")
+            break
         if size > end - position:
             break
         if magic == MAGIC_2:
@@ -110,7 +122,7 @@ def read_batches(data: bytes | memoryview) -> RecordSet:
             data = bytes(data)
             batches.append(_read_message(data, position, size))
         position += size
-    return RecordSet(batches, end - position)
+    return RecordSet(batches, end - position), error
 
 
 def _read_batch(data: bytes | memoryview, start: int, size: int) -> RecordBatch:

@@ -59,8 +59,10 @@ class Log(msgspec.Struct, kw_only=True):
 
     Attributes:
         batches: first offset, next offset and bytes of each.
+        in_sync: the brokers that have the log; any of them serves readers.
         preferred: the follower that the leader sends readers to.
         empty_answers: how many answers are still to have no records, whatever the log holds.
+        damages: what becomes of the records of the next answers on their way, one for each.
         diverging: where the history of readers with an older epoch parts from this one.
     """
 
@@ -73,8 +75,10 @@ class Log(msgspec.Struct, kw_only=True):
     stable: int | None = None
     aborted: list[AbortedTransaction] = []
     error: str = "NONE"
+    in_sync: list[int] = []
     preferred: int = -1
     empty_answers: int = 0
+    damages: list[Callable[[bytes], bytes]] = []
     diverging: int | None = None
 
     def append(self, *values: bytes, timestamp: int = 1000, **header: object) -> None:
@@ -124,6 +128,15 @@ class Log(msgspec.Struct, kw_only=True):
         return -1
 
 
+def flip(byte: int, mask: int) -> Callable[[bytes], bytes]:
+    """Return what turns bits of one byte of an answer's records; the first byte is 0."""
+
+    def damage(data: bytes) -> bytes:
+        return data[:byte] + bytes([data[byte] ^ mask]) + data[byte + 1 :]
+
+    return damage
+
+
 class LogCluster(ScriptedCluster):
     """A cluster with logs.
 
@@ -158,7 +171,7 @@ class LogCluster(ScriptedCluster):
         """Add a partition."""
         same = [log for key, log in self.logs.items() if key.topic == topic]
         topic_id = same[0].topic_id if same else self.new_id()
-        log = Log(topic_id=topic_id, leader=leader, batches=[], aborted=[])
+        log = Log(topic_id=topic_id, leader=leader, batches=[], aborted=[], damages=[])
         self.logs[PartitionKey(topic, partition)] = log
         return log
 
@@ -182,7 +195,10 @@ class LogCluster(ScriptedCluster):
             )
             topic.partitions.append(
                 MetadataResponsePartition(
-                    partition_index=key.partition, leader_id=log.leader, leader_epoch=log.epoch
+                    partition_index=key.partition,
+                    leader_id=log.leader,
+                    leader_epoch=log.epoch,
+                    isr_nodes=log.in_sync,
                 )
             )
         self.topics = [each for name, each in topics.items() if name not in self.denied]
@@ -221,7 +237,11 @@ class LogCluster(ScriptedCluster):
             return "UNKNOWN_TOPIC_OR_PARTITION"
         if log.error != "NONE":
             return log.error
-        return "NONE" if number in {log.leader, log.preferred} else "NOT_LEADER_OR_FOLLOWER"
+        return (
+            "NONE"
+            if number in {log.leader, log.preferred, *log.in_sync}
+            else "NOT_LEADER_OR_FOLLOWER"
+        )
 
     def answer_fetch(self, number: int, received: Received) -> None:
         """Answer a Fetch as a broker with the logs that it leads."""
@@ -265,6 +285,8 @@ class LogCluster(ScriptedCluster):
             log.empty_answers -= 1
             return data
         data.records = log.read(offset, self.max_batches) or None
+        if data.records and log.damages:
+            data.records = log.damages.pop(0)(data.records)
         return data
 
     def _list_offsets(self, number: int, received: Received) -> None:

@@ -165,6 +165,14 @@ def tail(  # noqa: PLR0913 - a parameter for each option
     rack: Annotated[
         str, typer.Option("--rack", metavar="RACK", help="Fetch from replicas in this rack.")
     ] = "",
+    is_skipping_damaged: Annotated[
+        bool,
+        typer.Option(
+            "--skip-damaged",
+            help="Continue behind batches that cannot be read, and let commits and resume"
+            " positions pass them.",
+        ),
+    ] = False,
     resume_file: Annotated[
         Path | None,
         typer.Option(
@@ -229,6 +237,7 @@ def tail(  # noqa: PLR0913 - a parameter for each option
         limit=count,
         is_committed_only=isolation is Isolation.READ_COMMITTED,
         rack=rack,
+        skips_damaged=is_skipping_damaged,
         resume_file=resume_file,
         membership=options.MembershipOptions(
             group,

@@ -80,6 +80,7 @@ class TailOptions(NamedTuple):
         limit: after how many printed records to end; None for never.
         is_committed_only: `read_committed`.
         rack: of this client, to fetch from followers; empty for the setting `client.rack`.
+        skips_damaged: whether commits and resume positions may pass what could not be read.
         resume_file: says where to go on, and is written where the tail stops; None for none.
         filters: which records are printed.
         printing: how they are printed.
@@ -96,6 +97,7 @@ class TailOptions(NamedTuple):
     limit: int | None = None
     is_committed_only: bool = True
     rack: str = ""
+    skips_damaged: bool = False
     resume_file: Path | None = None
     filters: FilterOptions = FilterOptions()
     printing: PrintOptions = PrintOptions()

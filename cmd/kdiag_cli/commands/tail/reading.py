@@ -5,7 +5,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from kdiag.client.fetch.position import FetchedBatch, FetchPosition, Notice, PartitionKey
+from kdiag.client.fetch.position import (
+    FetchedBatch,
+    FetchPosition,
+    Notice,
+    NoticeKind,
+    PartitionKey,
+)
 from kdiag.clock import NS_PER_MS, Clock
 from kdiag.errors import ConfigError
 from kdiag.probe.tail.follower import Tail
@@ -167,8 +173,9 @@ class RecordReading(ABC):
         return self._records.poll(self._clock.monotonic_ns() + _POLL_NS)
 
     def _note_positions(self) -> None:
-        """Note that everything read so far is printed."""
-        self.printed.update((key, each.offset) for key, each in self._records.positions.items())
+        """Note that everything read so far is printed; what could not be read is not."""
+        positions = self._records.positions.items()
+        self.printed.update((key, each.resume_offset) for key, each in positions)
 
     def _is_late(self) -> bool:
         """Return whether the moment of `--until` has passed."""
@@ -178,9 +185,11 @@ class RecordReading(ABC):
         """Print what has happened to partitions, and return it."""
         notices = self._records.take_notices()
         self._status.count(0, notices)
-        if notices and not self._options.printing.is_quiet:
+        is_quiet = self._options.printing.is_quiet
+        told = [each for each in notices if each.kind is NoticeKind.CORRUPT or not is_quiet]
+        if told:
             self._status.clear()
-            say(*(each.text for each in notices))
+            say(*(each.text for each in told))
         return notices
 
     def _print(self, batches: Sequence[FetchedBatch]) -> None:
@@ -192,16 +201,26 @@ class RecordReading(ABC):
         for run in record_runs(batches, self._printer.run_bytes, only_values=self._only_values):
             with self._interruption.postponed():
                 next_offset = self._print_run(run)
-                key = run.origin.key
-                self.printed[key] = max(self.printed[key], next_offset)
+                self._note_printed(run.origin.key, next_offset)
             if self._left == 0:
                 return
+
+    def _note_printed(self, key: PartitionKey, next_offset: int) -> None:
+        """Note that a partition is printed up to an offset, or up to what could not be read."""
+        position = self._records.positions.get(key)
+        held_at = None if position is None else position.held_at
+        if held_at is not None:
+            next_offset = min(next_offset, held_at)
+        self.printed[key] = max(self.printed[key], next_offset)
 
     def _print_run(self, run: RecordRun | Unreadable) -> int:
         """Print the chosen records of a run; return the offset to go on at."""
         if isinstance(run, Unreadable):
             self._is_partial = True
             say(f"{run.origin.key}: {run.why}")
+            position = self._records.positions.get(run.origin.key)
+            if position is not None and not self._options.skips_damaged:
+                position.hold(run.offset)
             return run.next_offset
         chosen = self._chosen.choose(run)
         next_offset = run.next_offset

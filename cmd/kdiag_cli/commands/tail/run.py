@@ -58,6 +58,7 @@ def tail(options: TailOptions, live: LiveOptions) -> ExitCode:
         offsets=offsets,
         stops_at_end=options.stops_at_end,
         limits=FetchLimits(is_committed_only=options.is_committed_only, rack=rack),
+        skips_damaged=options.skips_damaged,
         is_visible=lambda fetched: chosen.shows(
             is_control=fetched.batch.is_control, is_aborted=fetched.is_aborted
         ),

@@ -55,7 +55,7 @@ def kinds(recovery: FetchRecovery) -> list[NoticeKind]:
 
 def kinds_later(recovery: FetchRecovery) -> list[NoticeKind]:
     """Return what is told once all that is well has been so for long enough."""
-    well = recovery._notices._well_since_ns
+    well = recovery.notices._well_since_ns
     well.update((each, since_ns - SETTLED_NS) for each, since_ns in well.items())
     return kinds(recovery)
 

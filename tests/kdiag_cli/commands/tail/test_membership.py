@@ -10,6 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from kdiag.client.config.load import ClientConfig, ConfigSources, load_config
+from kdiag.client.fetch.position import PartitionKey
 from kdiag.diagnosis.groups.model import DescribedMember
 from kdiag.probe.groups.listing import ListedGroup
 from kdiag.probe.groups.roster import GroupLook
@@ -101,6 +102,20 @@ def test_records_that_are_filtered_out_count_as_read(cluster: JoinableCluster) -
     """Nobody wants to be given them again."""
     done = tail(cluster, "orders", "-e", "--grep", "nothing", "--commit")
     assert (done.out, cluster.committed) == ("", {0: 3, 1: 3})
+
+
+@pytest.mark.thorough
+def test_no_commit_passes_what_could_not_be_read(cluster: JoinableCluster) -> None:
+    """A record that nobody saw is not a record that was read: unless one says so."""
+    log = cluster.logs[PartitionKey("orders", 0)]
+    first, after, data = log.batches[1]
+    log.batches[1] = (first, after, data[:-1] + b"\x77")
+    done = tail(cluster, "orders", "-e", "--commit")
+    assert (done.code, sorted(done.out.split())) == (8, ["00", "02", "10", "11", "12"])
+    assert "orders[0]: unreadable at offset 1 in 3 answers" in done.err
+    assert cluster.committed == {0: 1, 1: 3}
+    assert tail(cluster, "orders", "-e", "--commit", "--skip-damaged").code == 8
+    assert cluster.committed == {0: 3, 1: 3}
 
 
 def test_a_file_is_committed_once_it_is_whole(cluster: JoinableCluster, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pyarrow import parquet
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.probe.tail import follower
 from kdiag.wire.api.fetch import AbortedTransaction
+from kdiag.wire.records.compression import crc32c
 from kdiag.wire.records.record import ControlType
 from programs.kdiag_program import Done, kdiag, start_kdiag
 from scripted_kafka.log_cluster import LogCluster
@@ -137,7 +138,30 @@ def test_a_wrong_batch_is_told_and_the_rest_is_printed(cluster: LogCluster) -> N
     done = tail(cluster, "payments", "-e")
     assert done.code == 8
     assert done.out == "a\nc\n"
-    assert "payments[0]: the batch that ends with offset 1 cannot be read" in done.err
+    assert "payments[0]: unreadable at offset 1 in 3 answers, offsets 1 to 1 left out" in done.err
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("is_checksum_right", [False, True])
+def test_a_resume_file_does_not_pass_what_could_not_be_read(
+    cluster: LogCluster, tmp_path: Path, *, is_checksum_right: bool
+) -> None:
+    """Unless one says so; it does not matter whose fault the damage is."""
+    log = cluster.add("payments", 0)
+    for value in (b"a", b"b", b"c"):
+        log.append(value)
+    first, after, data = log.batches[1]
+    wrong = bytearray(data)
+    wrong[60] += 1
+    if is_checksum_right:
+        wrong[17:21] = crc32c(bytes(wrong[21:])).to_bytes(4, "big")
+    log.batches[1] = (first, after, bytes(wrong))
+    file = tmp_path / "resume"
+    for skips, resumed in (([], "payments:0@1,new\n"), (["--skip-damaged"], "payments:0@3,new\n")):
+        done = tail(cluster, "payments", "-o", "beginning", "-e", "--resume-file", file, *skips)
+        assert (done.code, done.out) == (8, "a\nc\n")
+        assert file.read_text() == resumed
+        file.unlink()
 
 
 def test_an_offset_that_is_compacted_away_is_told(cluster: LogCluster) -> None:
