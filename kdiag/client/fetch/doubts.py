@@ -142,7 +142,8 @@ class AnswerDoubts:
         wait_ns = self._backoff.after(open_doubt.attempts - 1)
         open_doubt.until_ns = self._client.clock.monotonic_ns() + wait_ns
         if position.node_id is not None:
-            self._client.client.disconnect_async(str(position.node_id))
+            with self._client.client.network() as network:
+                network.disconnect(str(position.node_id))  # at once: before the next Fetch to it
         if self._uses_replicas and open_doubt.attempts == ATTEMPTS - 1:
             position.replica_id = self._other_replica(position)
 

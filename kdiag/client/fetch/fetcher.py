@@ -168,7 +168,8 @@ class Fetcher:
         for node_id in sorted(by_node.keys() - busy, key=self._turns.last):
             if len(self._in_flight) + len(self._answered) >= max_fetches:
                 return
-            self._send_fetch(node_id, by_node[node_id], limits)
+            if not self._client.client.is_unavailable(str(node_id)):  # it may be soon again
+                self._send_fetch(node_id, by_node[node_id], limits)
 
     def _send_fetch(
         self, node_id: int, positions: Sequence[FetchPosition], limits: FetchLimits

@@ -123,8 +123,10 @@ def test_damaged_records_are_asked_for_over_a_new_connection(
     assert values(fetcher_of(client, log), client) == EVERY
     before = cluster.brokers[1].connections
     log.damages[:] = [flip(-1, 1)]
-    assert values(fetcher_of(client, log), client) == EVERY
+    fetcher = fetcher_of(client, log)
+    assert values(fetcher, client) == EVERY
     assert cluster.brokers[1].connections == before + 1
+    assert fetcher.take_notices() == []
 
 
 @pytest.mark.parametrize("skips", [False, True])
@@ -170,6 +172,25 @@ def test_what_cannot_be_placed_is_skipped_where_that_is_wanted(
     assert values(fetcher, client) == EVERY[:4] + EVERY[8:]
     assert [each.partition(":")[0] for each in told(fetcher)] == ["orders[0]", "orders[0@12]"]
     assert fetcher.positions[KEY].resume_offset == 20
+
+
+def test_the_end_of_a_connection_is_no_trouble_for_other_partitions_of_its_broker(
+    cluster: LogCluster, client: ClusterClient, log: Log
+) -> None:
+    """They are asked for over the new one."""
+    cluster.add("other", 0).append(*EVERY)
+    other = FetchPosition(
+        key=PartitionKey("other", 0),
+        offset=0,
+        stop=20,
+        leader_id=1,
+        topic_id=cluster.logs[PartitionKey("other", 0)].topic_id,
+    )
+    log.damages[:] = [flip(-1, 1)]
+    fetcher = fetcher_of(client, log)
+    fetcher.add([other])
+    assert sorted(values(fetcher, client)) == sorted([*EVERY, *EVERY])
+    assert fetcher.take_notices() == []
 
 
 def test_another_replica_is_asked_where_a_rack_is_given(
