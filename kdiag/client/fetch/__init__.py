@@ -7,6 +7,7 @@
 - `offsets`: looks offsets up.
 - `soundness`: checks that the batches of an answer can be what is in the log.
 - `doubts`: asks again for batches that cannot, and names those that stay so.
+- `offset_reset`: `auto.offset.reset`, for offsets that are not in their logs.
 - `repositioning`: moves positions that cannot be read where they are, by proofs alone.
 - `progress`: reports partitions that make no progress.
 - `notices`: reports what happens to partitions, one line for one event.

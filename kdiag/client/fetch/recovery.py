@@ -35,7 +35,7 @@ from kdiag.client.network.backoff import ExponentialBackoff
 from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.metadata import Cluster, Partition, Topic
 from kdiag.clock import NS_PER_MS, NS_PER_S
-from kdiag.errors import ConnectError, KdiagError
+from kdiag.errors import ConfigError, ConnectError, KdiagError
 from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import ZERO_UUID
 
@@ -107,7 +107,11 @@ class FetchRecovery:
         return sorted(key for key in held if not self._positions[key].is_done)
 
     def recover(self) -> None:
-        """Try to make the partitions in trouble readable, if it is time."""
+        """Try to make the partitions in trouble readable, if it is time.
+
+        Raises:
+            ConfigError: if the policy of a group forbids to guess where to read on.
+        """
         now_ns = self._client.clock.monotonic_ns()
         self.progress.look(self._positions.values())
         self.reposition.look_up_policies()
@@ -120,6 +124,8 @@ class FetchRecovery:
                 self.refresh(sorted({key.topic for key in self._leaderless}))
             if self.reposition.out_of_range:
                 self._lose_leaders(self.reposition.find_offsets())
+        except ConfigError:
+            raise
         except KdiagError as error:
             self.unanswered(error)
         self._next_ns = self._client.clock.monotonic_ns() + self._backoff.after(self._attempts)

@@ -13,14 +13,15 @@ has nothing more, and only compaction leaves a log so.
 Source: Kafka's `OffsetFetcher`; KIP-405 (tiered storage), KIP-58 (compaction).
 """
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.notices import FetchNotices
-from kdiag.client.fetch.offsets import EARLIEST, LATEST, look_up
+from kdiag.client.fetch.offset_reset import LogRange, ResetPolicy
+from kdiag.client.fetch.offsets import EARLIEST, LATEST, NO_OFFSET, FoundOffset, look_up
 from kdiag.client.fetch.position import UNKNOWN_EPOCH, FetchPosition, NoticeKind, PartitionKey
-from kdiag.clock import NS_PER_S
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import KdiagError
 from kdiag.wire.api.describe_configs import (
     DescribeConfigsRequest,
@@ -48,6 +49,7 @@ class Repositioning:
 
     Attributes:
         out_of_range: the partitions that cannot be read before their offsets are looked up.
+        reset: the policy of a group; None to read on where the least is lost.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Repositioning:
     ) -> None:
         """Watch over positions, which others add to; what moves them is reported to `notices`."""
         self.out_of_range: set[PartitionKey] = set()
+        self.reset: ResetPolicy | None = None
         self._client = client
         self._positions = positions
         self._notices = notices
@@ -120,25 +123,38 @@ class Repositioning:
             self._is_vacant[topic] = (is_vacant, now_ns + _BELIEVED_NS)
 
     def find_offsets(self) -> set[PartitionKey]:
-        """Move partitions that are out of range; return those whose leaders have not answered."""
+        """Move partitions that are out of range; return those whose leaders have not answered.
+
+        Raises:
+            ConfigError: if the policy of the group forbids to guess where to read on.
+        """
         brokers = self._client.cluster.brokers
         known = {key: self._positions[key].leader_id for key in self.out_of_range}
         leaders = {key: each if each in brokers else None for key, each in known.items()}
-        first, last = (
-            look_up(
-                self._client,
-                dict.fromkeys(leaders, timestamp),
-                leaders,
-                is_committed_only=self._is_committed_only,
-                timeout_ns=ASK_NS,
-            )
-            for timestamp in (EARLIEST, LATEST)
-        )
-        unanswered = {key for key in leaders if first[key].error or last[key].error}
+        first, last = self._ask(leaders, EARLIEST), self._ask(leaders, LATEST)
+        times = {}
+        if self.reset is not None and self.reset.duration_ms is not None:
+            now_ms = self._client.clock.epoch_ns() // NS_PER_MS
+            times = self._ask(leaders, self.reset.timestamp(now_ms))
+        answers = (first, last, times)
+        unanswered = {key for key in leaders if any(each[key].error for each in answers if each)}
         self.out_of_range &= unanswered
         for key in leaders.keys() - unanswered:
-            self._put_in_range(self._positions[key], first[key].offset, last[key].offset)
+            at_time = times[key].offset if times else NO_OFFSET
+            log = LogRange(first[key].offset, last[key].offset, at_time)
+            self._put_in_range(self._positions[key], log)
         return unanswered
+
+    def _ask(
+        self, leaders: Mapping[PartitionKey, int | None], timestamp: int
+    ) -> dict[PartitionKey, FoundOffset]:
+        return look_up(
+            self._client,
+            dict.fromkeys(leaders, timestamp),
+            leaders,
+            is_committed_only=self._is_committed_only,
+            timeout_ns=ASK_NS,
+        )
 
     def diverged(self, position: FetchPosition, end_offset: int) -> None:
         """Handle a log that was cut below a position: reading goes on at its end."""
@@ -148,20 +164,27 @@ class Repositioning:
         )
         self._move(position, NoticeKind.TRUNCATED, text, end_offset)
 
-    def _put_in_range(self, position: FetchPosition, first: int, last: int) -> None:
-        if position.offset < first:
+    def _put_in_range(self, position: FetchPosition, log: LogRange) -> None:
+        """Move a position into the range of its log, as the policy says if there is one."""
+        first, last, _ = log
+        if first <= position.offset <= last:
+            position.fetched_epoch = UNKNOWN_EPOCH  # the leader does not know this epoch
+        elif position.offset > last and position.fetched_epoch != UNKNOWN_EPOCH:
+            self.diverged(position, last)
+        elif self.reset is not None:
+            self.reset.refuse(position.key, position.offset, first, last)
+            offset = self.reset.offset_in(log)
+            kind = NoticeKind.REMOVED if position.offset < first else NoticeKind.TRUNCATED
+            self._move(position, kind, self.reset.text(position.offset, log, offset), offset)
+        elif position.offset < first:
             text = (
                 f"offsets {position.offset} to {first - 1} are not there any more "
                 f"(retention, or deleted): reading on at {first}"
             )
             self._move(position, NoticeKind.REMOVED, text, first)
-        elif position.offset > last and position.fetched_epoch != UNKNOWN_EPOCH:
-            self.diverged(position, last)
-        elif position.offset > last:
+        else:
             text = f"offset {position.offset} is beyond the end of the log: reading on at {last}"
             self._move(position, NoticeKind.TRUNCATED, text, last)
-        else:
-            position.fetched_epoch = UNKNOWN_EPOCH  # the leader does not know this epoch
 
     def _move(self, position: FetchPosition, kind: NoticeKind, text: str, offset: int) -> None:
         self._notices.add(kind, text, position.key)

@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.fetcher import Fetcher
 from kdiag.client.fetch.notices import names
+from kdiag.client.fetch.offset_reset import KEY, ResetPolicy
 from kdiag.client.fetch.position import (
     UNKNOWN_EPOCH,
     FetchedBatch,
@@ -78,6 +79,7 @@ class GroupTailRequest(NamedTuple):
         tail: the topics; `offsets.start` counts for partitions without a commit.
         group_id: of the group.
         requires_commits: whether a partition without a commit is an error.
+        reset: the policy for commits that are not in their logs; None for the least loss.
         commits: whether to commit what was printed.
         commit_interval_ns: how often; None for at the end alone, as what is printed is not safe
             before.
@@ -88,6 +90,7 @@ class GroupTailRequest(NamedTuple):
     tail: TailRequest
     group_id: str
     requires_commits: bool = False
+    reset: ResetPolicy | None = None
     commits: bool = False
     commit_interval_ns: int | None = None
     max_poll_interval_ns: int = 0
@@ -132,7 +135,9 @@ class GroupTail:
         self._printed = printed
         tail = request.tail
         self._fetcher = Fetcher(client, [], tail.limits, skips_damaged=tail.skips_damaged)
-        self._placement = Placement(client, self._fetcher, request.tail, expects_records=False)
+        self._placement = Placement(
+            client, self._fetcher, tail, expects_records=False, reset=request.reset
+        )
         self._notices: list[Notice] = []
         self._held = HeldBackWatch()
         self._given: set[PartitionKey] = set()
@@ -296,7 +301,7 @@ class GroupTail:
             own = None if commit is None else Position(At.OFFSET, commit.offset)
             if own is None and self._request.requires_commits:
                 why = f"it is none, and {key} has no commit; -o says where to start then"
-                raise ConfigError("auto.offset.reset", "auto.offset.reset", why)
+                raise ConfigError(KEY, KEY, why)
             self._placement.unplaced[key] = own
         self._given = set()
 

@@ -27,7 +27,7 @@ class StartAndStop(NamedTuple):
         asked: the offset that was requested by number; None if none was.
         end: where the log ends; for `read_committed` its last stable offset.
         high_watermark: where it ends with the records of open transactions; the same as `end` where
-            nobody waits for that end.
+            that was not asked.
     """
 
     first: int
@@ -54,6 +54,7 @@ def find_offsets(  # noqa: PLR0913 - six facts that only meet here
     *,
     is_committed_only: bool,
     stops_at_end: bool,
+    knows_open: bool = False,
     timeout_ns: int = ASK_NS,
 ) -> dict[PartitionKey, StartAndStop]:
     """Return where partitions start and stop; a partition without a reachable leader is left out.
@@ -65,6 +66,7 @@ def find_offsets(  # noqa: PLR0913 - six facts that only meet here
         spec: where to start and to stop.
         is_committed_only: whether a log ends at its last stable offset.
         stops_at_end: whether to stop where the logs end now.
+        knows_open: whether to ask where they end with open transactions, also if not to stop there.
         timeout_ns: how long a leader may take to tell an end of a log.
 
     Raises:
@@ -72,7 +74,7 @@ def find_offsets(  # noqa: PLR0913 - six facts that only meet here
         KdiagError: if the cluster cannot be asked.
     """
     lookup = _Lookup(client, cluster, keys, timeout_ns, is_committed_only=is_committed_only)
-    ends = lookup.ends(knows_open=stops_at_end)
+    ends = lookup.ends(knows_open=stops_at_end or knows_open)
     start = spec.start or Position(At.BEGINNING)
     starts = {key: own or start for key, own in keys.items()}
     now_ms = client.clock.epoch_ns() // NS_PER_MS

@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.fetcher import Fetcher
+from kdiag.client.fetch.offset_reset import LogRange, ResetPolicy
+from kdiag.client.fetch.offsets import EARLIEST, LATEST
 from kdiag.client.fetch.position import (
     FetchedBatch,
     FetchPosition,
@@ -24,7 +26,7 @@ from kdiag.client.fetch.recovery import ASK_NS
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.client.network.metadata import Cluster
 from kdiag.client.visibility import hidden_topics
-from kdiag.clock import NS_PER_S
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import AuthorizationError, ConfigError, DecodeError
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.offsets import StartAndStop, find_offsets
@@ -100,6 +102,7 @@ class Placement:
         request: TailRequest,
         *,
         expects_records: bool = True,
+        reset: ResetPolicy | None = None,
     ) -> None:
         """Begin with nothing to place.
 
@@ -109,6 +112,7 @@ class Placement:
             request: where they start and stop.
             expects_records: whether an offset that was asked for is one of a record, so that it is
                 told where there is none.
+            reset: the policy for offsets that are not in their logs; None to let a fetch find out.
         """
         self.unplaced: dict[PartitionKey, Position | None] = {}
         self.is_partial = False
@@ -117,6 +121,8 @@ class Placement:
         self._fetcher = fetcher
         self._request = request
         self._expects_records = expects_records
+        self._reset = reset
+        fetcher.recovery.reposition.reset = reset
         self._unchecked: dict[PartitionKey, int] = {}
         self._notices: list[Notice] = []
 
@@ -137,19 +143,13 @@ class Placement:
 
         Raises:
             AuthorizationError: if a topic may not be read.
+            ConfigError: if an offset is not in its log, and the policy forbids to guess another.
             KdiagError: if the cluster cannot be asked.
         """
         request = self._request
         keys = {key: own for key, own in self.unplaced.items() if cluster.partition(*key)}
-        spans = find_offsets(
-            self._client,
-            cluster,
-            keys,
-            request.offsets._replace(start=start),
-            is_committed_only=request.limits.is_committed_only,
-            stops_at_end=request.stops_at_end,
-            timeout_ns=LATE_NS if is_late else ASK_NS,
-        )
+        spans = self._find(cluster, keys, start, is_late=is_late)
+        spans |= self._find_reset(cluster, spans, is_late=is_late)
         self.read(spans, cluster)
         if self._expects_records:
             asked = {key: span.asked for key, span in spans.items() if span.asked is not None}
@@ -158,6 +158,49 @@ class Placement:
         if request.stops_at_end:
             self._explain_ends(spans, start)
         return spans
+
+    def _find(
+        self,
+        cluster: Cluster,
+        keys: Mapping[PartitionKey, Position | None],
+        start: Position,
+        *,
+        is_late: bool,
+    ) -> dict[PartitionKey, StartAndStop]:
+        return find_offsets(
+            self._client,
+            cluster,
+            keys,
+            self._request.offsets._replace(start=start),
+            is_committed_only=self._request.limits.is_committed_only,
+            stops_at_end=self._request.stops_at_end,
+            knows_open=self._reset is not None,
+            timeout_ns=LATE_NS if is_late else ASK_NS,
+        )
+
+    def _find_reset(
+        self, cluster: Cluster, spans: Mapping[PartitionKey, StartAndStop], *, is_late: bool
+    ) -> dict[PartitionKey, StartAndStop]:
+        """Return where partitions start by the policy whose offsets are not in their logs."""
+        reset = self._reset
+        outside = {
+            key: (span, span.asked)
+            for key, span in spans.items()
+            if span.asked is not None and not span.first <= span.asked <= span.high_watermark
+        }
+        if reset is None or not outside:
+            return {}
+        for key, (span, asked) in outside.items():
+            reset.refuse(key, asked, span.first, span.high_watermark)
+        start = position_of(reset, self._client.clock.epoch_ns() // NS_PER_MS)
+        found = self._find(cluster, dict.fromkeys(outside, start), start, is_late=is_late)
+        for key, span in found.items():
+            before, asked = outside[key]
+            log = LogRange(before.first, before.high_watermark)
+            kind = NoticeKind.REMOVED if asked < before.first else NoticeKind.TRUNCATED
+            text = f"{key}: {reset.text(asked, log, span.start)}"
+            self._notices.append(Notice(kind, text))
+        return found
 
     def read(self, spans: Mapping[PartitionKey, StartAndStop], cluster: Cluster) -> None:
         """Have partitions read from their starts."""
@@ -242,6 +285,13 @@ class Placement:
                     "(compacted or deleted)"
                 )
                 self._notices.append(Notice(NoticeKind.REMOVED, text))
+
+
+def position_of(reset: ResetPolicy, now_ms: int) -> Position:
+    """Return where a policy other than `none` starts."""
+    timestamp = reset.timestamp(now_ms)
+    ends = {EARLIEST: Position(At.BEGINNING), LATEST: Position(At.END)}
+    return ends.get(timestamp, Position(At.TIMESTAMP, timestamp))
 
 
 def _first_from(asked: int, batch: RecordBatch) -> int:

@@ -13,6 +13,7 @@ from typing import Final
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.config.load import ClientConfig
 from kdiag.client.fetch.notices import names
+from kdiag.client.fetch.offset_reset import NONE, ResetPolicy, reset_policy
 from kdiag.client.fetch.position import FetchedBatch, Notice, NoticeKind, PartitionKey
 from kdiag.client.group.assignor.assignor import Assignor
 from kdiag.client.group.classic.consumer_coordinator import ConsumerCoordinator
@@ -37,8 +38,8 @@ from kdiag.exchange.line.phrase import count
 from kdiag.probe.groups.listing import CLASSIC
 from kdiag.probe.groups.roster import GroupLook, GroupRoster, look_at_group
 from kdiag.probe.tail.group_tail import GroupTail, GroupTailRequest, MakeMember
-from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
-from kdiag.probe.tail.placement import TailRequest
+from kdiag.probe.tail.offset_spec import At, OffsetSpec
+from kdiag.probe.tail.placement import TailRequest, position_of
 from kdiag_cli.commands.tail.options import MembershipOptions, TailOptions
 from kdiag_cli.commands.tail.reading import RecordOutput, RecordReading
 from kdiag_cli.exit_code import ExitCode
@@ -48,7 +49,6 @@ CLOSE_NS: Final = 5 * NS_PER_S
 """How long it may take to commit and to leave."""
 
 _KINDS: Final = (CLASSIC, CONSUMER)
-_RESETS: Final = {"earliest": Position(At.BEGINNING), "latest": Position(At.END)}
 
 
 def read_as_member(
@@ -69,10 +69,13 @@ def read_as_member(
     if not given.is_sure and not ask(given, look):
         return ExitCode.INTERRUPTED
     printed: dict[PartitionKey, int] = {}
+    reset = reset_policy(config.values)
+    now_ms = client.clock.epoch_ns() // NS_PER_MS
     wanted = GroupTailRequest(
-        tail=request._replace(offsets=offsets_of_member(request, config)),
+        tail=request._replace(offsets=offsets_of_member(request, reset, now_ms)),
         group_id=given.group,
-        requires_commits=request.offsets.start is None and _reset(config) == "none",
+        requires_commits=request.offsets.start is None and reset == ResetPolicy(NONE),
+        reset=reset,
         commits=given.commits,
         commit_interval_ns=_commit_interval_ns(output.options, config),
         max_poll_interval_ns=settings.max_poll_interval_ns,
@@ -157,7 +160,7 @@ def assignors_of(given: MembershipOptions, look: GroupLook, config: ClientConfig
     return assignors_named(config.values.words(STRATEGY))
 
 
-def offsets_of_member(request: TailRequest, config: ClientConfig) -> OffsetSpec:
+def offsets_of_member(request: TailRequest, reset: ResetPolicy | None, now_ms: int) -> OffsetSpec:
     """Return where partitions without a commit start: `-o`, else `auto.offset.reset` if given.
 
     Raises:
@@ -167,9 +170,8 @@ def offsets_of_member(request: TailRequest, config: ClientConfig) -> OffsetSpec:
     if start is not None and start.at is At.LAST and start.value:
         why = "with --group: beginning, end, an offset or @TIME, for partitions without a commit"
         raise ConfigError("--offset", "--offset", why)
-    is_given = config.values.setting("auto.offset.reset") is not None
-    if start is None and is_given:
-        start = _RESETS.get(_reset(config))
+    if start is None and reset is not None and reset.name != NONE:
+        start = position_of(reset, now_ms)
     return request.offsets._replace(start=start)
 
 
@@ -202,10 +204,6 @@ def effect(given: MembershipOptions, look: GroupLook) -> str | None:
     if given.commits and look.listed is not None:
         return f"--commit moves the offsets of group {group}: its own members go on behind them"
     return None
-
-
-def _reset(config: ClientConfig) -> str:
-    return config.values.choice("auto.offset.reset")
 
 
 def _commit_interval_ns(options: TailOptions, config: ClientConfig) -> int | None:

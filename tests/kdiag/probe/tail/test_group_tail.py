@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch.offset_reset import ResetPolicy
 from kdiag.client.fetch.position import NoticeKind, PartitionKey
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.client.group.assignor.range import RangeAssignor
@@ -226,6 +227,99 @@ def test_a_partition_without_a_commit_may_be_an_error(client: ClusterClient) -> 
     with pytest.raises(ConfigError, match=r"it is none, and orders\[[01]\] has no commit"):
         reader.read(lambda: False)
     reader.close()
+
+
+RESETS = {
+    "earliest": ResetPolicy("earliest"),
+    "latest": ResetPolicy("latest"),
+    "by_duration": ResetPolicy("by_duration:PT1H", 3_600_000),
+}
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize(
+    ("reset", "commit", "values"),
+    [
+        ("earliest", 9, [b"b", b"c"]),
+        ("earliest", 0, [b"b", b"c"]),
+        ("latest", 9, []),
+        ("latest", 0, []),
+        ("by_duration", 9, [b"c"]),
+        ("by_duration", 0, [b"c"]),
+        ("latest", 2, [b"c"]),
+        ("earliest", 2, [b"c"]),
+    ],
+)
+def test_a_commit_that_is_not_in_its_log_is_reset_as_the_policy_says(  # noqa: PLR0913 - a table
+    cluster: JoinableCluster,
+    client: ClusterClient,
+    *,
+    reset: str,
+    commit: int,
+    values: list[bytes],
+    ends: bool,
+) -> None:
+    """The log has offsets 1 to 3: a commit of 2 needs no policy."""
+    now_ms = client.clock.epoch_ns() // NS_PER_MS
+    log = cluster.add("orders", 0)
+    for value, age_ms in ((b"a", 9_000_000), (b"b", 8_000_000), (b"c", 60_000)):
+        log.append(value, timestamp=now_ms - age_ms)
+    log.start = 1
+    cluster.give([0])
+    cluster.committed = {0: commit}
+    reader = Reader(client, ends=ends, reset=RESETS[reset])
+    key = PartitionKey("orders", 0)
+    reader.read(lambda: key in reader.tail.positions and reader.tail.positions[key].offset == 3)
+    reader.close()
+    texts = [*reader.told(NoticeKind.REMOVED), *reader.told(NoticeKind.TRUNCATED)]
+    assert reader.values == values
+    assert len(texts) == (commit != 2)
+    assert all(f"the log has offsets 1 to 3, and no {commit}: reading on at" in t for t in texts)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_commit_that_is_not_in_its_log_may_be_an_error(
+    cluster: JoinableCluster, client: ClusterClient, *, ends: bool
+) -> None:
+    """With auto.offset.reset=none, whether it is to end or not."""
+    cluster.committed = {0: 5000, 1: 0}
+    reader = Reader(client, ends=ends, reset=ResetPolicy("none"))
+    why = r"it is none, and orders\[0\] has no offset 5000: its log has 0 to 3"
+    with pytest.raises(ConfigError, match=why):
+        reader.read(lambda: False)
+    reader.close()
+
+
+def test_a_commit_behind_an_open_transaction_is_in_its_log(
+    cluster: JoinableCluster, client: ClusterClient
+) -> None:
+    """A reader of uncommitted records made it: it waits for the transaction, and is not reset."""
+    for log in cluster.logs.values():
+        log.stable = 1
+    cluster.committed = {0: 2, 1: 2}
+    reader = Reader(client, reset=ResetPolicy("earliest"))
+    reader.read(lambda: len(reader.tail.positions) == 2)
+    reader.close()
+    assert {each.offset for each in reader.tail.positions.values()} <= {2}
+    assert reader.told(NoticeKind.TRUNCATED) == []
+
+
+def test_retention_that_overtakes_a_member_is_a_matter_of_the_policy(
+    cluster: JoinableCluster, client: ClusterClient
+) -> None:
+    """As it is of Kafka's consumers: `latest` goes to the end, and says so."""
+    cluster.give([0])
+    log = cluster.logs[PartitionKey("orders", 0)]
+    log.empty_answers = 10**6
+    reader = Reader(client, reset=ResetPolicy("latest"))
+    reader.read(lambda: len(reader.tail.positions) == 1)
+    log.start = 2
+    reader.read(lambda: bool(reader.told(NoticeKind.REMOVED)))
+    reader.close()
+    assert (
+        "the log has offsets 2 to 3, and no 0: reading on at 3"
+        in reader.told(NoticeKind.REMOVED)[0]
+    )
 
 
 def test_a_partition_without_a_leader_is_placed_once_it_has_one(

@@ -76,10 +76,11 @@ def test_partitions_without_a_commit_start_where_one_says(cluster: JoinableClust
     """By -o, else by the setting; and it refuses to guess if that is none."""
     assert tail(cluster, "orders", "-e", "-o", "end").out == ""
     assert tail(cluster, "orders", "-e", "-X", "auto.offset.reset=largest").out == ""
+    assert tail(cluster, "orders", "-e", "-X", "auto.offset.reset=by_duration:PT1H").out == ""
     none = tail(cluster, "orders", "-e", "-X", "auto.offset.reset=none")
     assert none.code == 2
     assert "auto.offset.reset: it is none, and orders[" in none.err
-    assert cluster.left_count == 3
+    assert cluster.left_count == 4
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
