@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 
 from kdiag.client.config.values import ConfigValues
 from kdiag.client.fetch.offsets import EARLIEST, LATEST, NO_OFFSET
-from kdiag.client.fetch.position import PartitionKey
 from kdiag.errors import ConfigError
 
 KEY: Final = "auto.offset.reset"
@@ -41,6 +40,13 @@ class LogRange(NamedTuple):
     end: int
     at_time: int = NO_OFFSET
 
+    def lacks(self, offset: int, epoch: int | None = None) -> str:
+        """Return that it does not have an offset, or not with the leader epoch it was read with."""
+        lacking = (
+            f"no {offset}" if epoch is None else f"no leader epoch {epoch}, of offset {offset}"
+        )
+        return f"the log has offsets {self.first} to {self.end}, and {lacking}"
+
 
 class ResetPolicy(NamedTuple):
     """A policy.
@@ -65,22 +71,18 @@ class ResetPolicy(NamedTuple):
             return log.end if log.at_time == NO_OFFSET else log.at_time
         return log.first if self.name == _EARLIEST else log.end
 
-    def text(self, offset: int, log: LogRange, chosen: int) -> str:
-        """Return what is said of an offset that is not in its log."""
-        return (
-            f"the log has offsets {log.first} to {log.end}, and no {offset}: reading on at "
-            f"{chosen} ({KEY}={self.name})"
-        )
+    def text(self, why: str, offset: int) -> str:
+        """Return what is said of an offset that is not in its log, and of the one instead."""
+        return f"{why}: reading on at {offset} ({KEY}={self.name})"
 
-    def refuse(self, key: PartitionKey, offset: int, first: int, end: int) -> None:
+    def refuse(self, why: str) -> None:
         """Refuse to guess where to read on.
 
         Raises:
             ConfigError: if the policy is `none`.
         """
         if self.name == NONE:
-            why = f"it is none, and {key} has no offset {offset}: its log has {first} to {end}"
-            raise ConfigError(KEY, KEY, why)
+            raise ConfigError(KEY, KEY, f"it is none, and {why}")
 
 
 def reset_policy(values: ConfigValues) -> ResetPolicy | None:

@@ -43,10 +43,16 @@ class FoundOffset(NamedTuple):
 
 
 class EndOfEpoch(NamedTuple):
-    """The end of an epoch, or of the last one before it; -1 if the broker does not know."""
+    """The end of an epoch, or of the last one before it.
+
+    Attributes:
+        epoch, offset: -1 if the log does not know the epoch, or with an error.
+        error: Kafka's error name; None if all is well.
+    """
 
     epoch: int
     offset: int
+    error: str | None = None
 
 
 def look_up(
@@ -131,6 +137,7 @@ def ends_of_epochs(
         for topic in answer.body.topics if answer.body is not None else ():
             for end in topic.partitions:
                 key = PartitionKey(topic.topic, end.partition)
-                is_known = not end.error_code
-                found[key] = EndOfEpoch(end.leader_epoch, end.end_offset if is_known else -1)
+                error = error_name(end.error_code) if end.error_code else None
+                offset = -1 if error else end.end_offset
+                found[key] = EndOfEpoch(end.leader_epoch, offset, error)
     return found

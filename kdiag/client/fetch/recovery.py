@@ -172,6 +172,17 @@ class FetchRecovery:
         if unsure:
             self._validate(unsure)
 
+    def check_histories(self, keys: Iterable[PartitionKey]) -> None:
+        """Check that logs agree with what was read before, of partitions that begin to be read.
+
+        Raises:
+            ConfigError: if one does not, and the policy of the group forbids to guess.
+        """
+        begun = [self._positions[key] for key in keys]
+        unsure = [each for each in begun if each.fetched_epoch != UNKNOWN_EPOCH]
+        if unsure:
+            self._validate(unsure)
+
     def forget(self, key: PartitionKey) -> None:
         """Forget a partition that is read no more."""
         self._leaderless.discard(key)
@@ -240,6 +251,7 @@ class FetchRecovery:
         position.topic_id = topic.topic_id
         position.leader_id = position.replica_id = None
         position.leader_epoch = UNKNOWN_EPOCH
+        position.held_at = None
         self.notices.forget(position.key)
         offset = position.offset
         if position.stop == OPEN_END:
@@ -279,7 +291,11 @@ class FetchRecovery:
             if end is None:
                 self._leaderless.add(position.key)  # it does not answer: find the leader again
                 position.leader_epoch = UNKNOWN_EPOCH
-            elif 0 <= end.offset < position.offset:
+            elif end.error is not None:
+                continue  # a Fetch is answered likewise, and says what to do
+            elif end.offset < 0:
+                self.reposition.epoch_unknown(position)
+            elif end.offset < position.offset:
                 self.reposition.diverged(position, end.offset)
 
 

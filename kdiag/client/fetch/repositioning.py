@@ -63,6 +63,7 @@ class Repositioning:
         """Watch over positions, which others add to; what moves them is reported to `notices`."""
         self.out_of_range: set[PartitionKey] = set()
         self.reset: ResetPolicy | None = None
+        self._unknown_epochs: set[PartitionKey] = set()
         self._client = client
         self._positions = positions
         self._notices = notices
@@ -73,6 +74,7 @@ class Repositioning:
     def forget(self, key: PartitionKey) -> None:
         """Forget a partition that is read no more."""
         self.out_of_range.discard(key)
+        self._unknown_epochs.discard(key)
         self._empty.pop(key, None)
 
     def note_empty(self, keys: Iterable[PartitionKey]) -> None:
@@ -157,25 +159,44 @@ class Repositioning:
         )
 
     def diverged(self, position: FetchPosition, end_offset: int) -> None:
-        """Handle a log that was cut below a position: reading goes on at its end."""
+        """Handle a log that was cut below a position: reading goes on at its end.
+
+        Raises:
+            ConfigError: if the policy of the group forbids that.
+        """
         text = (
             f"the log was truncated: offsets {end_offset} to {position.offset - 1}, which were "
-            f"read, are not in it any more; reading on at {end_offset}"
+            f"read, are not in it any more"
         )
+        if self.reset is not None:
+            self.reset.refuse(f"{position.key}: {text}")
+        text = f"{text}; reading on at {end_offset}"
         self._move(position, NoticeKind.TRUNCATED, text, end_offset)
+
+    def epoch_unknown(self, position: FetchPosition) -> None:
+        """Handle a log that does not know the epoch of what was read: a policy decides."""
+        if self.reset is None:
+            position.fetched_epoch = UNKNOWN_EPOCH
+        else:
+            self._unknown_epochs.add(position.key)
+            self.out_of_range.add(position.key)
 
     def _put_in_range(self, position: FetchPosition, log: LogRange) -> None:
         """Move a position into the range of its log, as the policy says if there is one."""
         first, last, _ = log
-        if first <= position.offset <= last:
+        is_epoch_unknown = position.key in self._unknown_epochs
+        self._unknown_epochs.discard(position.key)
+        if first <= position.offset <= last and not is_epoch_unknown:
             position.fetched_epoch = UNKNOWN_EPOCH  # the leader does not know this epoch
         elif position.offset > last and position.fetched_epoch != UNKNOWN_EPOCH:
             self.diverged(position, last)
         elif self.reset is not None:
-            self.reset.refuse(position.key, position.offset, first, last)
+            epoch = position.fetched_epoch if is_epoch_unknown else None
+            why = log.lacks(position.offset, epoch)
+            self.reset.refuse(f"{position.key}: {why}")
             offset = self.reset.offset_in(log)
             kind = NoticeKind.REMOVED if position.offset < first else NoticeKind.TRUNCATED
-            self._move(position, kind, self.reset.text(position.offset, log, offset), offset)
+            self._move(position, kind, self.reset.text(why, offset), offset)
         elif position.offset < first:
             text = (
                 f"offsets {position.offset} to {first - 1} are not there any more "

@@ -25,6 +25,7 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.fetcher import Fetcher
 from kdiag.client.fetch.notices import names
 from kdiag.client.fetch.offset_reset import KEY, ResetPolicy
+from kdiag.client.fetch.offsets import NO_OFFSET
 from kdiag.client.fetch.position import (
     UNKNOWN_EPOCH,
     FetchedBatch,
@@ -284,10 +285,12 @@ class GroupTail:
             return
         waiting = dict(self._placement.unplaced)
         spans = self._placement.place(cluster, self._start(), is_late=bool(self.positions))
-        starts = {key: span.start for key, span in spans.items()}
+        starts = {key: self.positions[key].offset for key in spans}
         self._printed.update(starts)
-        self._settled.update(starts)
+        self._settled.update({key: _committed(waiting[key]) for key in spans})
         self._explain_given(starts, waiting)
+        if self._request.commits:  # or the next run of `-o end` would begin at a later end
+            self._commit(spans, is_first=True)
         self._fetcher.recovery.unplaced(self._placement.unplaced)
 
     def _ask_commits(self) -> None:
@@ -298,7 +301,9 @@ class GroupTail:
         committed = self._member.committed(self._given, deadline_ns)
         for key in self._given:
             commit = committed.get(key)
-            own = None if commit is None else Position(At.OFFSET, commit.offset)
+            own = None
+            if commit is not None:
+                own = Position(At.OFFSET, commit.offset, commit.leader_epoch)
             if own is None and self._request.requires_commits:
                 why = f"it is none, and {key} has no commit; -o says where to start then"
                 raise ConfigError(KEY, KEY, why)
@@ -315,10 +320,12 @@ class GroupTail:
         self, starts: Mapping[PartitionKey, int], own: Mapping[PartitionKey, Position | None]
     ) -> None:
         """Tell which partitions were given, and where each starts."""
-        committed = {key: each for key, each in starts.items() if own[key] is not None}
-        new = {key: each for key, each in starts.items() if own[key] is None}
-        parts = [f"{names(committed)} from its commits"] if committed else []
-        parts += [f"{names(new)} without a commit"] if new else []
+        kinds: dict[str, dict[PartitionKey, int | None]] = {}
+        for key, start in starts.items():
+            commit = _committed(own[key])
+            is_moved = "from its commits" if commit == start else "instead of its commits"
+            kinds.setdefault(is_moved if commit >= 0 else "without a commit", {})[key] = start
+        parts = [f"{names(kinds[kind])} {kind}" for kind in sorted(kinds)]
         if parts:
             text = f"{self._who}: given {' and '.join(parts)}"
             self._notices.append(Notice(NoticeKind.GIVEN, text))
@@ -336,28 +343,33 @@ class GroupTail:
         except KdiagError as error:
             recovery.unanswered(error)  # it is tried again at the next time
 
-    def _commit(self, keys: Iterable[PartitionKey], *, is_last: bool = False) -> None:
+    def _commit(
+        self, keys: Iterable[PartitionKey], *, is_first: bool = False, is_last: bool = False
+    ) -> None:
         """Commit what was printed of partitions since the last time.
 
         Args:
             keys: the partitions.
+            is_first: whether nothing is read before it: it may take less time then.
             is_last: whether there is no other time: else what can be repeated is not told.
         """
         offsets = {
             key: OffsetAndMetadata(self._printed[key], self._epoch(key))
             for key in keys
-            if key in self._printed and self._printed[key] > self._settled[key]
+            if key in self._printed and self._printed[key] != self._settled[key]
         }
         if not offsets:
             return
         try:
-            self._member.commit(offsets, self._client.clock.monotonic_ns() + _ASK_NS)
+            allowed_ns = RETRY_NS if is_first else _ASK_NS
+            self._member.commit(offsets, self._client.clock.monotonic_ns() + allowed_ns)
         except WakeupError:
             raise
         except KdiagError as error:
             if not (is_last or isinstance(error, (GroupError, *_UNREACHABLE))):
                 raise  # at the last time the member still has partitions to give up, and to leave
-            if is_last or not (isinstance(error, GroupError) and error.is_retriable):
+            is_retriable = is_first or (isinstance(error, GroupError) and error.is_retriable)
+            if is_last or not is_retriable:
                 self._explain_refusal(offsets, error)
             self.is_uncommitted |= is_last
         else:
@@ -377,6 +389,11 @@ class GroupTail:
         ends = {key: each.offset for key, each in offsets.items()}
         text = f"not committed: {names(ends)}: {error}; these records will be read again"
         self._notices.append(Notice(NoticeKind.NOT_COMMITTED, text))
+
+
+def _committed(own: Position | None) -> int:
+    """Return the offset that the group has committed; -1 if it has none."""
+    return NO_OFFSET if own is None else own.value
 
 
 def subscription_to(topics: Sequence[TopicSelector]) -> TopicSubscription:

@@ -46,10 +46,12 @@ class Position(NamedTuple):
     Attributes:
         at: its kind.
         value: an offset, a number of offsets or records, or milliseconds since 1970.
+        epoch: the leader epoch of the record before an offset; -1 if unknown.
     """
 
     at: At
     value: int = 0
+    epoch: int = -1
 
 
 class OffsetSpec(NamedTuple):

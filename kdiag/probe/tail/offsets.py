@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.offsets import EARLIEST, LATEST, NO_OFFSET, FoundOffset, look_up
-from kdiag.client.fetch.position import OPEN_END, PartitionKey
+from kdiag.client.fetch.position import OPEN_END, UNKNOWN_EPOCH, PartitionKey
 from kdiag.client.fetch.recovery import ASK_NS
 from kdiag.client.network.metadata import Cluster
 from kdiag.clock import NS_PER_MS, NS_PER_S
@@ -28,6 +28,7 @@ class StartAndStop(NamedTuple):
         end: where the log ends; for `read_committed` its last stable offset.
         high_watermark: where it ends with the records of open transactions; the same as `end` where
             that was not asked.
+        epoch: the leader epoch of what was read before; -1 if unknown.
     """
 
     first: int
@@ -36,6 +37,7 @@ class StartAndStop(NamedTuple):
     asked: int | None = None
     end: int = 0
     high_watermark: int = 0
+    epoch: int = UNKNOWN_EPOCH
 
 
 class _LogEnds(NamedTuple):
@@ -88,7 +90,9 @@ def find_offsets(  # noqa: PLR0913 - six facts that only meet here
         if stops_at_end:
             stop = min(stop, log.end)
         asked = wanted.value if wanted.at is At.OFFSET else None
-        found[key] = StartAndStop(log.first, first, stop, asked, log.end, log.high_watermark)
+        found[key] = StartAndStop(
+            log.first, first, stop, asked, log.end, log.high_watermark, wanted.epoch
+        )
     return found
 
 

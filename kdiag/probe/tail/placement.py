@@ -190,15 +190,18 @@ class Placement:
         }
         if reset is None or not outside:
             return {}
-        for key, (span, asked) in outside.items():
-            reset.refuse(key, asked, span.first, span.high_watermark)
+        lacks = {
+            key: LogRange(span.first, span.high_watermark).lacks(asked)
+            for key, (span, asked) in outside.items()
+        }
+        for key, why in lacks.items():
+            reset.refuse(f"{key}: {why}")
         start = position_of(reset, self._client.clock.epoch_ns() // NS_PER_MS)
         found = self._find(cluster, dict.fromkeys(outside, start), start, is_late=is_late)
         for key, span in found.items():
             before, asked = outside[key]
-            log = LogRange(before.first, before.high_watermark)
             kind = NoticeKind.REMOVED if asked < before.first else NoticeKind.TRUNCATED
-            text = f"{key}: {reset.text(asked, log, span.start)}"
+            text = f"{key}: {reset.text(lacks[key], span.start)}"
             self._notices.append(Notice(kind, text))
         return found
 
@@ -212,10 +215,12 @@ class Placement:
                 topic_id=cluster.topics[key.topic].topic_id,
                 leader_id=partition.leader_id,
                 leader_epoch=partition.leader_epoch,
+                fetched_epoch=span.epoch,
             )
             for key, span in spans.items()
             if (partition := cluster.partition(*key)) is not None
         )
+        self._fetcher.recovery.check_histories(spans)
 
     def remove(self, keys: Collection[PartitionKey]) -> None:
         """Read some partitions no more."""

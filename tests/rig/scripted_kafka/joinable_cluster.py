@@ -48,6 +48,7 @@ class JoinableCluster(GroupCluster):
 
     Attributes:
         committed: offsets by partition.
+        epochs: the leader epochs that were committed with them, of those that have one.
         generation: of the group.
         refusal: the error of each commit.
         joins: the requests to join, by the classic protocol.
@@ -58,6 +59,7 @@ class JoinableCluster(GroupCluster):
     def __init__(self) -> None:
         super().__init__(1)
         self.committed: dict[int, int] = {}
+        self.epochs: dict[int, int] = {}
         self.generation = 0
         self.refusal = "NONE"
         self.joins: list[Any] = []
@@ -149,7 +151,9 @@ class JoinableCluster(GroupCluster):
                 each.name,
                 each.topic_id,
                 [
-                    OffsetFetchResponsePartitions(number, self.committed.get(number, -1))
+                    OffsetFetchResponsePartitions(
+                        number, self.committed.get(number, -1), self.epochs.get(number, -1)
+                    )
                     for number in each.partition_indexes
                 ],
             )

@@ -5,10 +5,8 @@ import pytest
 from kdiag.client.config.load import ConfigSources, load_config
 from kdiag.client.fetch.offset_reset import LogRange, ResetPolicy, reset_policy
 from kdiag.client.fetch.offsets import EARLIEST, LATEST
-from kdiag.client.fetch.position import PartitionKey
 from kdiag.errors import ConfigError
 
-KEY = PartitionKey("orders", 0)
 NOW_MS = 10_000_000
 
 
@@ -63,6 +61,7 @@ def test_each_policy_has_its_offset_in_a_log() -> None:
 
 def test_none_refuses_and_names_what_is_there() -> None:
     """The other policies do not."""
-    with pytest.raises(ConfigError, match=r"orders\[0\] has no offset 5: its log has 100 to 1038"):
-        ResetPolicy("none").refuse(KEY, 5, 100, 1038)
-    ResetPolicy("latest").refuse(KEY, 5, 100, 1038)
+    why = LogRange(100, 1038).lacks(5)
+    with pytest.raises(ConfigError, match="it is none, and the log has offsets 100 to 1038"):
+        ResetPolicy("none").refuse(why)
+    ResetPolicy("latest").refuse(why)

@@ -62,12 +62,13 @@ def test_each_partition_has_its_own_error(cluster: LogCluster) -> None:
 
 
 def test_the_ends_of_epochs_are_asked_of_the_leaders(cluster: LogCluster) -> None:
-    """What a broker does not know is -1; one that is down has said nothing."""
+    """An error is no end, and named; a broker that is down has said nothing."""
     first = FetchPosition(key=FIRST, offset=3, leader_id=1, leader_epoch=1, fetched_epoch=0)
     second = FetchPosition(key=SECOND, offset=3, leader_id=1, leader_epoch=1, fetched_epoch=0)
     with cluster.client() as client:
         found = ends_of_epochs(client, [first, second], S)
-        assert found == {FIRST: EndOfEpoch(0, 3), SECOND: EndOfEpoch(0, -1)}
+        refused = EndOfEpoch(0, -1, "NOT_LEADER_OR_FOLLOWER")
+        assert found == {FIRST: EndOfEpoch(0, 3), SECOND: refused}
         cluster.brokers[2].stop()
         second.leader_id = 2
         found = ends_of_epochs(client, [first, second], S)

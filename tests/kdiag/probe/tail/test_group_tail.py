@@ -32,7 +32,6 @@ from scripted_kafka.joinable_cluster import JOINED, JoinableCluster
 SETTINGS = MemberSettings(
     JOINED, heartbeat_interval_ns=20 * NS_PER_MS, retry_backoff_ns=NS_PER_MS, jitter=0.0
 )
-BEGINNING = OffsetSpec(Position(At.BEGINNING))
 
 
 @pytest.fixture
@@ -48,9 +47,17 @@ def cluster() -> Iterator[JoinableCluster]:
 class Reader:
     """A user of a tail, who prints all that it hands out."""
 
-    def __init__(self, client: ClusterClient, *, ends: bool = False, **more: Any) -> None:
+    def __init__(
+        self,
+        client: ClusterClient,
+        *,
+        ends: bool = False,
+        start: At = At.BEGINNING,
+        **more: Any,
+    ) -> None:
         limits = FetchLimits(max_wait_ms=10)
-        tail = TailRequest([parse_selector("orders")], BEGINNING, ends, limits)
+        offsets = OffsetSpec(Position(start))
+        tail = TailRequest([parse_selector("orders")], offsets, ends, limits)
         request = GroupTailRequest(tail, JOINED)._replace(**more)
         self.printed: dict[PartitionKey, int] = {}
         self.values: list[bytes] = []
@@ -105,11 +112,9 @@ def test_it_reads_from_the_commits_to_the_end(
 
 
 def test_it_commits_while_it_reads(cluster: JoinableCluster, client: ClusterClient) -> None:
-    """As often as it shall; an error that may pass is not worth a word."""
-    cluster.refusal = "COORDINATOR_LOAD_IN_PROGRESS"
+    """As often as it shall."""
     reader = Reader(client, commits=True, commit_interval_ns=NS_PER_MS)
     reader.read(lambda: len(reader.values) == 6)
-    cluster.refusal = "NONE"
     reader.read(lambda: cluster.committed == {0: 3, 1: 3})
     assert reader.told(NoticeKind.NOT_COMMITTED) == []
     reader.close()
@@ -126,6 +131,110 @@ def test_answers_without_records_are_not_committed(
     reader.close()
     assert not reader.tail.is_done
     assert not any(cluster.committed.values())
+
+
+@pytest.mark.parametrize("interval_ns", [3600 * NS_PER_S, None])
+def test_where_a_member_starts_is_committed_at_once(
+    cluster: JoinableCluster, client: ClusterClient, interval_ns: int | None
+) -> None:
+    """Else the next run of `-o end` would begin at a later end, and lose what came meanwhile."""
+    cluster.give([0])
+    reader = Reader(client, commits=True, commit_interval_ns=interval_ns, start=At.END)
+    reader.read(lambda: cluster.committed == {0: 3})
+    assert reader.values == []
+    reader.close()
+
+
+def test_where_a_member_starts_is_not_committed_unasked(
+    cluster: JoinableCluster, client: ClusterClient
+) -> None:
+    """A member without --commit leaves the offsets of its group alone."""
+    reader = Reader(client, start=At.END)
+    reader.read(lambda: len(reader.tail.positions) == 2)
+    reader.close()
+    assert cluster.committed == {}
+
+
+def test_a_first_commit_that_is_refused_for_now_delays_nothing(
+    cluster: JoinableCluster, client: ClusterClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made with the next one, without a word."""
+    monkeypatch.setattr(group_tail_module, "RETRY_NS", 20 * NS_PER_MS)
+    cluster.refusal = "COORDINATOR_LOAD_IN_PROGRESS"
+    reader = Reader(client, commits=True, commit_interval_ns=NS_PER_S)
+    reader.read(lambda: bool(reader.values))
+    cluster.refusal = "NONE"
+    reader.read(lambda: cluster.committed == {0: 3, 1: 3})
+    assert reader.told(NoticeKind.NOT_COMMITTED) == []
+    reader.close()
+
+
+def test_records_that_were_cut_from_the_log_after_their_commit_are_reported(
+    cluster: JoinableCluster, client: ClusterClient
+) -> None:
+    """KIP-320: the log of the new leader parts from what the group has read, at offset 1."""
+    cluster.give([0])
+    log = cluster.logs[PartitionKey("orders", 0)]
+    log.epoch, log.diverging = 5, 1
+    cluster.committed, cluster.epochs = {0: 3}, {0: 4}
+    log.append(b"d")
+    reader = Reader(client, ends=True, commits=True)
+    reader.read(lambda: reader.tail.is_done)
+    reader.close()
+    (text,) = reader.told(NoticeKind.TRUNCATED)
+    assert "the log was truncated: offsets 1 to 2, which were read, are not in it" in text
+    assert reader.values == [b"a", b"b", b"c", b"d"]
+    assert "orders[0@1] instead of its commits" in reader.told(NoticeKind.GIVEN)[0]
+    assert cluster.committed == {0: 4}
+
+
+def test_a_commit_whose_history_is_that_of_the_log_is_read_from(
+    cluster: JoinableCluster, client: ClusterClient
+) -> None:
+    """Its epoch ended behind it, or the group has committed no epoch."""
+    for epochs in ({0: 4, 1: 4}, {}):
+        for log in cluster.logs.values():
+            log.epoch = 5
+        cluster.committed, cluster.epochs = {0: 1, 1: 1}, dict(epochs)
+        reader = Reader(client, ends=True)
+        reader.read(lambda: reader.tail.is_done)  # noqa: B023 - called within the round
+        reader.close()
+        assert reader.told(NoticeKind.TRUNCATED) == []
+        assert "orders[0@1,1@1] from its commits" in reader.told(NoticeKind.GIVEN)[0]
+
+
+@pytest.mark.parametrize(
+    ("reset", "offset"), [(None, 2), (ResetPolicy("earliest"), 0), (ResetPolicy("latest"), 3)]
+)
+def test_a_commit_whose_epoch_the_log_does_not_know_is_a_matter_of_the_policy(
+    cluster: JoinableCluster, client: ClusterClient, reset: ResetPolicy | None, offset: int
+) -> None:
+    """Without one it is read on where the group has committed."""
+    cluster.give([0])
+    log = cluster.logs[PartitionKey("orders", 0)]
+    log.epoch, log.diverging = 5, -1
+    cluster.committed, cluster.epochs = {0: 2}, {0: 4}
+    log.empty_answers = 10**6
+    reader = Reader(client, reset=reset)
+    key = PartitionKey("orders", 0)
+    reader.read(
+        lambda: key in reader.tail.positions and reader.tail.positions[key].offset == offset
+    )
+    reader.close()
+    assert len(reader.told(NoticeKind.TRUNCATED)) == (reset is not None)
+
+
+def test_a_log_that_was_cut_may_be_an_error(
+    cluster: JoinableCluster, client: ClusterClient
+) -> None:
+    """With auto.offset.reset=none, as Kafka's LogTruncationException."""
+    log = cluster.logs[PartitionKey("orders", 0)]
+    log.epoch, log.diverging = 5, 1
+    cluster.committed, cluster.epochs = {0: 3, 1: 0}, {0: 4}
+    reader = Reader(client, reset=ResetPolicy("none"))
+    with pytest.raises(ConfigError, match=r"orders\[0\]: the log was truncated: offsets 1 to 2"):
+        reader.read(lambda: False)
+    reader.close()
 
 
 def test_what_is_taken_is_committed_and_given_away(
@@ -161,7 +270,7 @@ def test_what_is_lost_is_not_committed(cluster: JoinableCluster, client: Cluster
     assert lost.endswith(
         "lost orders[0@3,1@3], with no commit: the coordinator has given this member up"
     )
-    assert cluster.committed == {}
+    assert cluster.committed == {0: 0, 1: 0}
     reader.read(lambda: len(reader.values) == 12)
     reader.close()
     assert cluster.committed == {0: 3, 1: 3}
@@ -205,7 +314,7 @@ def test_who_forgoes_commits_leaves_without_one(
     reader.read(lambda: reader.tail.is_done)
     reader.tail.forgo_commits()
     reader.close()
-    assert (cluster.committed, cluster.left_count) == ({}, 1)
+    assert (cluster.committed, cluster.left_count) == ({0: 0, 1: 0}, 1)
 
 
 def test_a_member_without_partitions_waits_a_moment_before_it_ends(
@@ -284,7 +393,7 @@ def test_a_commit_that_is_not_in_its_log_may_be_an_error(
     """With auto.offset.reset=none, whether it is to end or not."""
     cluster.committed = {0: 5000, 1: 0}
     reader = Reader(client, ends=ends, reset=ResetPolicy("none"))
-    why = r"it is none, and orders\[0\] has no offset 5000: its log has 0 to 3"
+    why = r"it is none, and orders\[0\]: the log has offsets 0 to 3, and no 5000"
     with pytest.raises(ConfigError, match=why):
         reader.read(lambda: False)
     reader.close()

@@ -167,7 +167,7 @@ def test_a_reader_that_has_gone_is_no_reason_to_commit(cluster: JoinableCluster)
         assert program.stdout is not None
         program.stdout.close()
         assert program.wait() == 0
-    assert (cluster.committed, cluster.left_count) == ({}, 1)
+    assert (cluster.committed, cluster.left_count) == ({0: 0, 1: 0}, 1)
 
 
 @pytest.mark.thorough
