@@ -11,10 +11,15 @@ those of all these sections:
     interfaces     0 1        0             0 1 2
     place          0 1        2             3 4 5
 
+A packet uses the interfaces of its section that stand before it. A later one is not known where
+the window ends before it, so a file must not be read differently where both are in the window.
+What stands behind the first senseless block has no effect either, for the same reason.
+
 Source: draft-ietf-opsawg-pcapng.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -51,6 +56,8 @@ _COUNTER_BYTES: Final = 8
 _LARGEST_COUNT: Final = 1 << 48  # more is what stands for "not known"
 _MICROSECONDS: Final = b"\x06"
 _NS_DIGITS: Final = 9  # decimal places of a second
+_NOT_A_USUAL_SIZE: Final = (1 << 32) - MAX_PACKET_BYTES | 3
+"""The bits that the size of a block has only if it is too large, or no multiple of 4."""
 
 
 class Secrets(NamedTuple):
@@ -163,16 +170,65 @@ def find_secrets(window: Window) -> list[Secrets]:
     return secrets
 
 
-class _Section(NamedTuple):
-    """Where a section begins.
+class _PacketRun(NamedTuple):
+    """Packets that follow one another with the same interfaces known.
 
     Attributes:
-        first_packet: the place of its first packet among those noted.
-        first_interface: the place of its first interface among those known.
+        first_packet: the place of the first one among the packets noted.
+        first_interface: the place of the section's first interface among those known.
+        room: how many interfaces of the section stand before these packets.
     """
 
     first_packet: int
     first_interface: int
+    room: int
+
+
+class _SectionInterfaces:
+    """The interfaces of the sections in the window, and which packets may use which of them.
+
+    Attributes:
+        known: the interfaces, in the order of the file.
+    """
+
+    def __init__(self) -> None:
+        self.known: list[_Interface] = []
+        self._runs = [_PacketRun(0, 0, 0)]
+
+    @property
+    def room(self) -> int:
+        """Return how many interfaces the last section has so far."""
+        return self._runs[-1].room
+
+    def begin_section(self, packets: int) -> None:
+        """Begin a section behind so many packets."""
+        self._runs.append(_PacketRun(packets, len(self.known), 0))
+
+    def add(self, interface: _Interface, packets: int) -> None:
+        """Add an interface of the last section, for what follows so many packets."""
+        self.known.append(interface)
+        last = self._runs[-1]
+        run = last._replace(first_packet=packets, room=last.room + 1)
+        if last.first_packet == packets:
+            self._runs[-1] = run
+        else:
+            self._runs.append(run)
+
+    def forget_packets(self) -> None:
+        """Count packets from 0 again, and forget the sections that have ended."""
+        last = self._runs[-1]
+        del self.known[: last.first_interface]
+        self._runs = [_PacketRun(0, 0, last.room)]
+
+    def of_packets(self, packets: int) -> "_Interfaces":
+        """Return which interfaces each of so many packets may use."""
+        firsts, places, rooms = (
+            np.array(column, np.int64) for column in zip(*self._runs, strict=True)
+        )
+        counts = np.diff(firsts, append=packets)
+        return _Interfaces(
+            self.known or [_NO_INTERFACE], np.repeat(places, counts), np.repeat(rooms, counts)
+        )
 
 
 class _Blocks:
@@ -196,9 +252,9 @@ class _Blocks:
         self._position = 0
         self._need = 0
         self._byte_order = "<"
-        self._interfaces: list[_Interface] = []
-        self._sections = [_Section(0, 0)]
+        self._interfaces = _SectionInterfaces()
         self._starts: list[int] = []
+        self._effects: list[tuple[int, Callable[[], None]]] = []
         self._preamble = preamble
         self._header: list[bytes] = []
         self._drops = DropCounts() if drops is None else drops
@@ -222,7 +278,7 @@ class _Blocks:
         self._need = 0
         while (left := end - position) >= _EMPTY_BLOCK_BYTES:
             kind, size = head(view, position)
-            if kind == _PACKET and _DATA < size <= left and not size & 3:
+            if kind == _PACKET and _DATA < size <= left and not size & _NOT_A_USUAL_SIZE:
                 append(position)
                 position += size
                 continue
@@ -251,7 +307,7 @@ class _Blocks:
             return
         self._byte_order = byte_order
         self._section_count += 1
-        self._sections.append(_Section(len(self._starts), len(self._interfaces)))
+        self._interfaces.begin_section(len(self._starts))
 
     def _read_block(self, kind: int, size: int, left: int) -> bool:
         """Read a block that is not the usual packet; return false if that is impossible."""
@@ -283,8 +339,9 @@ class _Blocks:
         resolution = options.get(_RESOLUTION_OPTION) or _MICROSECONDS
         offset = options.get(_TIME_OFFSET_OPTION, b"")
         offset_s = Struct(self._byte_order + "q").unpack(offset[:8].ljust(8, b"\0"))[0]
-        self._interfaces.append(_Interface(link_type, snaplen, resolution[0], offset_s))
-        if len(self._interfaces) - self._sections[-1].first_interface > _MAX_INTERFACES:
+        interface = _Interface(link_type, snaplen, resolution[0], offset_s)
+        self._interfaces.add(interface, len(self._starts))
+        if self._interfaces.room > _MAX_INTERFACES:
             self._break(f"a section has more than {_MAX_INTERFACES} interfaces")
 
     def _add_statistics(self, body: bytes) -> None:
@@ -300,7 +357,9 @@ class _Blocks:
         if by_interface or by_system:
             section = f"{self._window.name} {self._section_count}"
             recording = options.get(_START_OPTION) or section.encode(errors="replace")
-            self._drops.note(recording, interface, (by_interface, by_system))
+            drops = by_interface, by_system
+            note = partial(self._drops.note, recording, interface, drops)
+            self._effects.append((len(self._starts), note))
 
     def _counter(self, value: bytes) -> int:
         """Return a counter; 0 where it has another size, or says that it is not known."""
@@ -327,7 +386,8 @@ class _Blocks:
         if size > len(body) - 8 or self._secrets_bytes > _MAX_SECRETS_BYTES:
             self._break(f"secrets should be here, but they give their length as {size} bytes")
         else:
-            self._secrets.append(Secrets(kind, body[8 : 8 + size]))
+            add = partial(self._secrets.append, Secrets(kind, body[8 : 8 + size]))
+            self._effects.append((len(self._starts), add))
 
     def _break(self, why: str, position: int | None = None) -> None:
         place = self._position if position is None else position
@@ -336,40 +396,30 @@ class _Blocks:
         )
 
     def pass_over_packets(self) -> None:
-        """Forget the packets noted since the last call, and the sections that have ended."""
+        """Forget the packets noted since the last call; what stands among them has its effect."""
+        self._settle(len(self._starts))
+
+    def _settle(self, packets: int) -> None:
+        """Forget the packets noted; what stands behind no more than so many has its effect."""
+        for before, effect in self._effects:
+            if before <= packets:
+                effect()
+        self._effects.clear()
         self._starts.clear()
-        del self._interfaces[: self._sections[-1].first_interface]
-        self._sections = [_Section(0, 0)]
+        self._interfaces.forget_packets()
 
     def read_packets(self) -> PacketBlock:
         """Return the packets noted since the last call, up to the first that makes no sense."""
         starts = np.array(self._starts, np.int64)
-        interfaces = self._interfaces_of_packets()
+        interfaces = self._interfaces.of_packets(len(starts))
         block, broken = _packets(self._window.data, starts, self._byte_order, interfaces)
-        self.pass_over_packets()
+        sound = len(starts)
         if broken.any():
-            first = int(broken.argmax())
-            self._break("a packet block contradicts itself or its section", int(starts[first]))
-            block = block.first(first)
+            sound = int(broken.argmax())
+            self._break("a packet block contradicts itself or its section", int(starts[sound]))
+            block = block.first(sound)
+        self._settle(sound)
         return block
-
-    def _interfaces_of_packets(self) -> "_Interfaces":
-        """Return the interfaces of the sections, and which of them are each packet's."""
-        firsts, places = zip(*self._sections, strict=True)
-        first, stop = (
-            np.array(firsts, np.int64),
-            np.array([*firsts[1:], len(self._starts)], np.int64),
-        )
-        place, end = (
-            np.array(places, np.int64),
-            np.array([*places[1:], len(self._interfaces)], np.int64),
-        )
-        packets = stop - first
-        return _Interfaces(
-            self._interfaces or [_NO_INTERFACE],
-            np.repeat(place, packets),
-            np.repeat(end - place, packets),
-        )
 
 
 class _Interfaces(NamedTuple):
@@ -378,7 +428,7 @@ class _Interfaces(NamedTuple):
     Attributes:
         known: those of all the sections.
         first: the place of the first one of each packet's section (int64).
-        room: how many that section has (int64).
+        room: how many of that section stand before the packet (int64).
     """
 
     known: list[_Interface]

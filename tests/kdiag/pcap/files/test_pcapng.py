@@ -6,7 +6,7 @@ import pytest
 
 from kdiag.errors import CaptureError
 from kdiag.pcap.files import pcapng
-from kdiag.pcap.files.block import PacketBlock
+from kdiag.pcap.files.block import MAX_PACKET_BYTES, PacketBlock
 from kdiag.pcap.files.pcapng import (
     TLS_KEY_LOG,
     DropCounts,
@@ -266,6 +266,75 @@ def test_an_interface_of_another_section_is_none_of_this_one() -> None:
     assert contents(blocks) == [b"one"]
     assert error is not None
     assert "a packet block contradicts itself or its section" in str(error)
+
+
+def read_in_all_sizes(
+    file: bytes, sizes: tuple[int, ...] = (24, 100, 500, 1 << 16)
+) -> set[tuple[bytes, int | None, int, int, bytes]]:
+    """Return what windows of several sizes make of a file; one value if they agree."""
+    found = set()
+    for block_bytes in sizes:
+        secrets: list[Secrets] = []
+        drops = DropCounts()
+        packets: list[bytes] = []
+        offset = None
+        with open_window(io.BytesIO(file), block_bytes) as window:
+            try:
+                for block in read_pcapng(window, secrets, drops=drops):
+                    packets += contents([block])
+            except CaptureError as error:
+                offset = error.offset
+        keys = b"".join(each.data for each in secrets)
+        found.add((b" ".join(packets), offset, drops.interface, drops.system, keys))
+    return found
+
+
+@for_each(
+    "packet",
+    [
+        LITTLE.packet(b"two", interface=1),
+        LITTLE.old_packet(b"two", interface=1),
+    ],
+    ids=["enhanced", "old"],
+)
+def test_a_packet_cannot_use_an_interface_described_behind_it(packet: bytes) -> None:
+    """Whether the description is in the same window must not matter, nor what else follows."""
+    good = START + LITTLE.packet(b"one")
+    file = good + packet + LITTLE.interface() + LITTLE.packet(b"three", interface=1)
+    assert read_in_all_sizes(file) == {(b"one", len(good), 0, 0, b"")}
+
+
+def test_a_simple_packet_needs_an_interface_before_it() -> None:
+    """Its snap length and its link type are those of the first interface."""
+    file = LITTLE.start() + LITTLE.simple_packet(b"one") + LITTLE.interface()
+    assert read_in_all_sizes(file) == {(b"", len(LITTLE.start()), 0, 0, b"")}
+
+
+def test_an_interface_may_be_described_between_packets() -> None:
+    """In its section it is known from there on; the next section counts from 0 again."""
+    file = START + LITTLE.packet(b"one") + LITTLE.interface() + LITTLE.packet(b"two", interface=1)
+    file += START + LITTLE.packet(b"three") + LITTLE.interface()
+    file += LITTLE.packet(b"four", interface=1) + LITTLE.packet(b"five")
+    assert read_in_all_sizes(file) == {(b"one two three four five", None, 0, 0, b"")}
+
+
+def test_nothing_behind_a_damaged_packet_counts() -> None:
+    """Secrets and drops before it do, whether or not a window holds both."""
+    good = START + LITTLE.packet(b"one") + LITTLE.secrets(b"old ") + LITTLE.statistics(1, 2)
+    damaged = LITTLE.packet(b"two")[:-4] + struct.pack("<I", 40)
+    behind = LITTLE.secrets(b"new ") + LITTLE.statistics(100, 200) + LITTLE.packet(b"three")
+    assert read_in_all_sizes(good + damaged + behind) == {(b"one", len(good), 1, 2, b"old ")}
+    assert read_in_all_sizes(good + behind) == {(b"one three", None, 100, 200, b"old new ")}
+
+
+@pytest.mark.thorough  # packets of 16 MiB
+def test_a_packet_block_above_the_limit_is_damage_in_every_window() -> None:
+    """Also where it fits into a large one; a block of just the limit is read."""
+    largest, sizes = bytes(MAX_PACKET_BYTES - 32), (1 << 16, 2 * MAX_PACKET_BYTES)
+    found = read_in_all_sizes(START + LITTLE.packet(largest), sizes)
+    assert found == {(largest, None, 0, 0, b"")}
+    file = START + LITTLE.packet(largest + bytes(4))
+    assert read_in_all_sizes(file, sizes) == {(b"", len(START), 0, 0, b"")}
 
 
 @pytest.mark.parametrize("byte_order", ["<", ">"])
