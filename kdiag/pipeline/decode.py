@@ -31,7 +31,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import suppress_faults
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.pcap.decoder import CaptureDecoder, Item
-from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
+from kdiag.pcap.files.pcapng import Secrets
 from kdiag.pcap.kafka.trial_decoding import RequestKind
 from kdiag.pcap.kafka.unmatched_responses import (
     UnmatchedResponses,
@@ -85,8 +85,8 @@ class FlowRules(NamedTuple):
 
     Attributes:
         ports: those that carry Kafka whatever the bytes look like.
-        keylog: secrets of TLS connections, in the format of a key log.
-        secrets: those in the captures.
+        keylogs: files with the secrets of TLS connections, as URIs.
+        secrets: those of the connections in the captures.
         limits: of memory; None for the usual ones.
         files: the captures, if payloads stay in them.
         least_span_bytes: the size from which on frames stay there too, until they are read.
@@ -94,7 +94,7 @@ class FlowRules(NamedTuple):
     """
 
     ports: tuple[int, ...] = ()
-    keylog: bytes = b""
+    keylogs: tuple[str, ...] = ()
     secrets: tuple[Secrets, ...] = ()
     limits: Limits | None = None
     files: Sequence[str] = ()
@@ -191,8 +191,7 @@ class PartDecoder:
 
     def learn_secrets(self, rules: FlowRules) -> None:
         """Learn the secrets of TLS connections that are not known yet."""
-        given = [Secrets(TLS_KEY_LOG, rules.keylog)] if rules.keylog else []
-        self._keylog.add_secrets([*given, *rules.secrets])
+        self._keylog.add_secrets([*rules.secrets])
 
     @property
     def unmatched_responses(self) -> UnmatchedResponses:

@@ -17,7 +17,12 @@ from pyspark.sql import SparkSession
 
 from kdiag.clock import SystemClock
 from kdiag.errors import CaptureError
-from kdiag.pipeline.input.captures import find_captures, find_new_captures, note_changes
+from kdiag.pipeline.input.captures import (
+    find_captures,
+    find_new_captures,
+    note_changes,
+    secrets_for,
+)
 from kdiag.pipeline.input.split import Split, Walk, in_order, note_overlap
 from kdiag.pipeline.input.split_packets import FAILFAST
 from kdiag.pipeline.job import Job
@@ -106,7 +111,7 @@ def stage_frames(
 ) -> tuple[Job, Outcome]:
     """Take the connections of captures apart; return the job for them, and what was staged."""
     splits = in_order(walks)
-    secrets = tuple(each for found in walks for each in found.secrets)
+    secrets = secrets_for(walks, job.rules.keylogs)
     shared = share(job.staging, splits, list[Split])
     job = job.on(shared, secrets)
     parts = parts_of(spark, job, splits)

@@ -5,6 +5,7 @@ tables = open_capture("traffic.pcap").tables()
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,10 @@ from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange
 from kdiag.pcap.decoder import Item, decode_reader
+from kdiag.pcap.look_ahead import find_client_randoms
 from kdiag.pcap.reader import CaptureReader, Source
 from kdiag.pcap.tls.keylog import KeyLog
+from kdiag.pcap.tls.keylog_file import SearchedKeyLog
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TableChoice
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ def open_capture(
     Raises:
         CaptureError: if the key log cannot be read.
     """
-    return Capture(sources, _read_keylog(keylog), ports)
+    return Capture(sources, _read_keylog(keylog, sources), ports)
 
 
 class Capture:
@@ -51,7 +54,7 @@ class Capture:
         files: the captures, in the order in which they were opened; complete likewise.
     """
 
-    def __init__(self, sources: Sequence[Source], keylog: bytes, ports: Sequence[int]) -> None:
+    def __init__(self, sources: Sequence[Source], keylog: KeyLog, ports: Sequence[int]) -> None:
         """Note what to read; `open_capture` has the meaning of the arguments."""
         self.names = TopicNames()
         self.warnings: list[CaptureError] = []
@@ -83,7 +86,7 @@ class Capture:
         reader = CaptureReader(self._sources)
         self.warnings = reader.warnings
         self.files = reader.files
-        return decode_reader(reader, ports=self._ports, keylog=KeyLog.parse(self._keylog))
+        return decode_reader(reader, ports=self._ports, keylog=self._keylog)
 
     def tables(self, choice: TableChoice = DEFAULT_CHOICE) -> "dict[str, pa.Table]":
         """Return the tables of the capture by their names, all in memory.
@@ -116,10 +119,11 @@ class Capture:
         }
 
 
-def _read_keylog(file: Path | str | None) -> bytes:
-    if file is None:
-        return b""
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise CaptureError(str(file), error.strerror or str(error)) from None
+def _read_keylog(file: Path | str | None, sources: Sequence[Source]) -> KeyLog:
+    keylog = SearchedKeyLog()
+    if file is not None:
+        try:
+            keylog.add_file(Path(file), partial(find_client_randoms, sources))
+        except OSError as error:
+            raise CaptureError(str(file), error.strerror or str(error)) from None
+    return keylog

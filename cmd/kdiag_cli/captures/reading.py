@@ -26,7 +26,6 @@ from kdiag_cli.captures.pipeline import ExchangePipeline
 from kdiag_cli.captures.printer import Printer
 from kdiag_cli.captures.source import (
     decoder_limits,
-    look_ahead_for_secrets,
     note_disorder,
     note_memory,
     note_repeats,
@@ -174,9 +173,8 @@ class CaptureReading:
         self.names = TopicNames(read_topic_ids(inputs.topic_ids))
         self.brokers = BrokerIds()
         self._inputs = inputs
-        self._keylog = read_keylogs(inputs.keylogs)
         self._traffic = open_traffic(inputs)
-        look_ahead_for_secrets(self._keylog, self._traffic)
+        self._keylog = read_keylogs(inputs.keylogs, self._traffic)
         self._decoder = CaptureDecoder(
             self._traffic.addresses,
             ports=inputs.ports,

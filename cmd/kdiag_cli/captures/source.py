@@ -1,6 +1,7 @@
 """The inputs of a reading, opened: captures or a live interface, key logs, names of topic ids."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -8,10 +9,13 @@ import typer
 
 from kdiag.errors import CaptureError
 from kdiag.exchange.line.phrase import count
+from kdiag.pcap.files.window import STDIN
+from kdiag.pcap.look_ahead import find_client_randoms
 from kdiag.pcap.memory_budget import Limits
-from kdiag.pcap.reader import CaptureReader
+from kdiag.pcap.reader import CaptureReader, Source
 from kdiag.pcap.tcp.counts import Counts
 from kdiag.pcap.tls.keylog import KeyLog
+from kdiag.pcap.tls.keylog_file import SearchedKeyLog
 from kdiag.wire.primitives import uuid_bytes
 from kdiag_cli.options.captures import CaptureInputs
 from kdiag_cli.output.units import duration
@@ -44,29 +48,28 @@ def open_traffic(inputs: CaptureInputs) -> Traffic:
     )
 
 
-def read_keylogs(files: Sequence[Path]) -> KeyLog:
-    """Read the TLS secrets in key log files.
+def read_keylogs(files: Sequence[Path], traffic: Traffic) -> KeyLog:
+    """Open the key logs for the connections of captures, which may bring along some of their own.
 
     Raises:
         CaptureError: a file cannot be read or holds no secret.
     """
-    keylog = KeyLog()
+    keylog = SearchedKeyLog()
+    inputs: Sequence[Source] = [STDIN]  # a live interface is read once, as a pipe is
+    if isinstance(traffic, CaptureReader):
+        keylog.look_ahead, inputs = traffic.find_secrets, traffic.inputs
     for file in files:
-        known = len(keylog)
+        known, bad_lines = len(keylog), keylog.bad_lines
         try:
-            keylog.add(file.read_bytes())
+            keylog.add_file(file, partial(find_client_randoms, inputs))
         except OSError as error:
             raise CaptureError(str(file), f"cannot be opened: {error.strerror}") from error
-        if len(keylog) == known:
+        # A program that has logged no secret yet may do so while packets are captured.
+        may_grow = not isinstance(traffic, CaptureReader) and keylog.bad_lines == bad_lines
+        if len(keylog) == known and not may_grow:
             why = "holds no TLS secret: give the file that SSLKEYLOGFILE named"
             raise CaptureError(str(file), why)
     return keylog
-
-
-def look_ahead_for_secrets(keylog: KeyLog, traffic: Traffic) -> None:
-    """Let a key log find the secrets in captures before the packets that need them."""
-    if isinstance(traffic, CaptureReader):
-        keylog.look_ahead = traffic.find_secrets
 
 
 def read_topic_ids(file: Path | None) -> dict[str, str]:

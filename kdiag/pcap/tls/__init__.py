@@ -3,6 +3,7 @@
 record.py      bytes of one direction -> records
 handshake.py   records in the clear -> hellos and other messages
 keylog.py      the secrets, found by the client random
+keylog_file.py those in files of any size, which are searched and not kept
 suite.py       cipher suites: numbers, names, meaning
 keys.py        both hellos and the secrets -> keys of both directions
 cipher.py      opens one record with one key; alone knows the library `cryptography`

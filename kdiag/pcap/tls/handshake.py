@@ -8,6 +8,8 @@ Source: RFC 8446, section 4; RFC 5246, section 7.4; RFC 6066, section 3 (server 
 (application protocol); RFC 8701 (reserved values that only test servers).
 """
 
+import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from kdiag.errors import DecodeError
@@ -40,6 +42,17 @@ _PRE_SHARED_KEY, _EARLY_DATA, _SUPPORTED_VERSIONS = 41, 42, 43
 _MAX_NAME_BYTES: Final = 255
 _MAX_VERSIONS: Final = 16
 _RESERVED: Final = 0x0A0A
+_HELLO_START: Final = re.compile(
+    rb"\x16\x03[\x00-\x04]..\x01\x00..\x03[\x00-\x04](.{32})", re.DOTALL
+)
+HELLO_START_BYTES: Final = 43
+"""A record with a ClientHello, from its header to the end of the client random."""
+
+
+def client_randoms_in(data: bytes | memoryview) -> Iterator[bytes]:
+    """Yield what look like client randoms in bytes of any kind, such as packets in a file."""
+    for match in _HELLO_START.finditer(data):
+        yield match[1]
 
 
 class Message(NamedTuple):

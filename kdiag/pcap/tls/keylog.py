@@ -75,41 +75,44 @@ class KeyLog:
             if found.kind == TLS_KEY_LOG:
                 self.add(found.data)
 
-    def look_further(self) -> bool:
-        """Look ahead for secrets, once; return whether there are more now."""
+    def look_further(self, client_random: bytes, *, is_tls13: bool) -> None:
+        """Look for the secrets of a connection where they have not been looked for: ahead, once."""
+        if self.look_ahead is None or self.knows(client_random, is_tls13=is_tls13):
+            return
         look_ahead, self.look_ahead = self.look_ahead, None
-        known = len(self)
-        for secrets in look_ahead() if look_ahead is not None else ():
+        for secrets in look_ahead():
             self.add_secrets(secrets)
-        return len(self) > known
 
     def add(self, data: bytes) -> None:
         """Add the text of another key log; where both hold a secret, the new one counts."""
         for line in io.BytesIO(data):
             if not line.isspace() and not line.startswith(b"#"):
-                self._add_line(line)
+                self._add_line(line, self._keep)
 
     def master_secret(self, client_random: bytes) -> bytes | None:
         """Return the master secret of a connection of TLS 1.2."""
-        return self._secrets.get(_CODES[_MASTER] + client_random)
+        return self._get(_CODES[_MASTER] + client_random)
 
     def handshake_secret(self, client_random: bytes, *, is_client: bool) -> bytes | None:
         """Return the secret of one direction in the handshake of TLS 1.3."""
-        return self._secrets.get(_CODES[_HANDSHAKE.format(_SIDES[is_client])] + client_random)
+        return self._get(_CODES[_HANDSHAKE.format(_SIDES[is_client])] + client_random)
 
     def traffic_secret(self, client_random: bytes, *, is_client: bool) -> bytes | None:
         """Return the secret of one direction of TLS 1.3 from the handshake to the first update.
 
         Those that follow come out of it.
         """
-        return self._secrets.get(_CODES[_TRAFFIC.format(_SIDES[is_client])] + client_random)
+        return self._get(_CODES[_TRAFFIC.format(_SIDES[is_client])] + client_random)
 
     def knows(self, client_random: bytes, *, is_tls13: bool) -> bool:
         """Return whether all secrets of a connection are here."""
         labels = [label for label in _CODES if (label != _MASTER) is is_tls13]
-        return all(_CODES[label] + client_random in self._secrets for label in labels)
+        return all(self._get(_CODES[label] + client_random) is not None for label in labels)
 
-    def _add_line(self, line: bytes) -> None:
+    def _get(self, key: bytes) -> bytes | None:
+        return self._secrets.get(key)
+
+    def _add_line(self, line: bytes, keep: "Callable[[bytes, bytes], object]") -> None:
         match = _LINE.fullmatch(line)
         if match is None:
             self.bad_lines += 1
@@ -118,7 +121,7 @@ class KeyLog:
         if label == _MASTER and len(secret) != 2 * _MASTER_SECRET_BYTES:
             self.bad_lines += 1
         elif label in _CODES:
-            self._keep(_CODES[label] + bytes.fromhex(client_random), bytes.fromhex(secret))
+            keep(_CODES[label] + bytes.fromhex(client_random), bytes.fromhex(secret))
 
     def _keep(self, key: bytes, secret: bytes) -> None:
         if key in self._secrets or len(self._secrets) < self._max_secrets:

@@ -34,7 +34,7 @@ def find_epochs(
     if suite is None:
         return _NO_EPOCHS
     if not keylog.knows(client.random, is_tls13=suite.is_tls13):
-        keylog.look_further()
+        keylog.look_further(client.random, is_tls13=suite.is_tls13)
     epochs = _epochs(keylog, client, server, suite, facts)
     facts.keys_found = epochs is not None
     if epochs is None:

@@ -22,7 +22,7 @@ import kdiag
 from kdiag.clock import ALWAYS, NS_PER_S, SystemClock, TimeRange
 from kdiag.errors import CaptureError, ReportError
 from kdiag.pipeline.decode import FlowRules, RunPart, decode_rows
-from kdiag.pipeline.input.captures import find_captures
+from kdiag.pipeline.input.captures import find_captures, secrets_for
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, Walk, in_order, walk
 from kdiag.pipeline.input.split_index import CaptureUris
@@ -210,7 +210,7 @@ def _fingerprint(job: Job, captures: Sequence[tuple[str, int, int]]) -> str:
         kdiag.__version__,
         captures,
         job.rules.ports,
-        job.rules.keylog,
+        [(each, *state_of(each)) for each in job.rules.keylogs],
         job.topic_names,
         job.times,
         job.mode,
@@ -264,7 +264,7 @@ def _walk_here(job: Job) -> list[Walk]:
 
 def _stage_here(job: Job, walks: Sequence[Walk]) -> tuple[Job, Outcome]:
     """Take the connections of captures apart in this process."""
-    secrets = tuple(each for found in walks for each in found.secrets)
+    secrets = secrets_for(walks, job.rules.keylogs)
     shared = share(job.staging, in_order(walks), list[Split])
     job = job.on(shared, secrets)
     packets = read_packets(shared.value, job.reading)

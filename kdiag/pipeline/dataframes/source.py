@@ -179,7 +179,7 @@ def job_of(options: Mapping[str, str]) -> Job:
         tuple(_paths(options)),
         "",
         choice=TableChoice(tcp=table_of(options) == TCP.name),
-        rules=FlowRules(ports, _keylog(options.get("keylog"))),
+        rules=FlowRules(ports, _keylogs(options.get("keylog"))),
         topic_names=tuple(sorted(names.items())),
         times=TimeRange(*bounds),
         mode=mode,
@@ -215,13 +215,14 @@ def _paths(options: Mapping[str, str]) -> list[str]:
     return [path] if path else []
 
 
-def _keylog(path: str | None) -> bytes:
+def _keylogs(path: str | None) -> tuple[str, ...]:
     if path is None:
-        return b""
+        return ()
     try:
-        return Path(path).read_bytes()
+        Path(path).stat()
     except OSError as error:
         raise CaptureError(path, f"cannot be opened: {error.strerror}") from error
+    return (path,)
 
 
 def _is_true(options: Mapping[str, str], name: str) -> bool:

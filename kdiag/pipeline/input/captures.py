@@ -14,12 +14,14 @@ from pyspark.sql import SparkSession
 
 from kdiag.clock import TimeRange
 from kdiag.errors import CaptureError
+from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
+from kdiag.pcap.tls.keylog_file import read_line_blocks, wanted_lines
 from kdiag.pipeline.input.split import Split, Walk, walk
 from kdiag.pipeline.output.read_captures import ReadCaptures
 from kdiag.pipeline.rows.partitioner import Weights
 from kdiag.pipeline.session import cores_of
 from kdiag.pipeline.tasks import do_tasks
-from kdiag.report.uri import canonical, expand, state_of
+from kdiag.report.uri import canonical, expand, open_file, state_of
 
 _WALKS_PER_CORE: Final = 8
 _IN_PART: Final = "is in the tables in part: it has grown, or not all times of it were read"
@@ -73,6 +75,30 @@ def find_new_captures(
         elif read.unread(each.capture, wanted.times):
             warnings.append(f"{each.uri}: {_IN_PART}; repeat run {reader.run} without --new")
     return new, warnings
+
+
+def secrets_for(walks: Sequence[Walk], keylogs: Sequence[str]) -> tuple[Secrets, ...]:
+    """Return the TLS secrets of captures: those in them, and those that key logs hold for them.
+
+    A key log that is not there has none.
+
+    Raises:
+        CaptureError: if a key log cannot be read.
+    """
+    found = [each for walk in walks for each in walk.secrets]
+    randoms = frozenset[bytes]().union(*(each.client_randoms for each in walks))
+    for uri in keylogs if randoms else ():
+        try:
+            file = open_file(uri)
+        except CaptureError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                continue
+            raise
+        with file:
+            blocks = read_line_blocks(file)
+            lines = b"\n".join(line for block in blocks for line in wanted_lines(block, randoms))
+        found.append(Secrets(TLS_KEY_LOG, lines))
+    return tuple(found)
 
 
 def note_changes(walks: Sequence[Walk]) -> list[str]:

@@ -25,6 +25,8 @@ from kdiag.pcap.files.capture_facts import CaptureFacts
 from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.files.window import BLOCK_BYTES, Window, open_window
 from kdiag.pcap.reader import read_blocks
+from kdiag.pcap.tls.handshake import client_randoms_in
+from kdiag.pcap.tls.keylog import DEFAULT_MAX_SECRETS
 from kdiag.pipeline.rows.partitioner import Weights, WeightSampler
 from kdiag.report.run_log import ReadCapture
 from kdiag.report.uri import FileState, canonical, open_file, state_of
@@ -76,6 +78,7 @@ class Walk(NamedTuple):
         splits: its parts, packets numbered from 1 in this file.
         warning: the error that ended the walk before the end of the file; empty without one.
         secrets: the TLS key logs in it.
+        client_randoms: of its TLS connections, as far as each lies in one packet.
         weights: of its connections, by a sample.
         state: of the file before the walk.
     """
@@ -87,6 +90,7 @@ class Walk(NamedTuple):
     secrets: list[Secrets]
     weights: Weights
     state: FileState = FileState(0, 0)
+    client_randoms: frozenset[bytes] = frozenset()
 
     @property
     def capture(self) -> ReadCapture:
@@ -118,6 +122,7 @@ def walk(uri: str, split_bytes: int = DEFAULT_SPLIT_BYTES) -> Walk:
     """
     state = state_of(uri)
     secrets: list[Secrets] = []
+    client_randoms: set[bytes] = set()
     preamble = bytearray()
     with _open_split(uri, 0, state.size, b"", min(split_bytes, BLOCK_BYTES)) as window:
         walker = _Walker(uri, window, split_bytes)
@@ -126,12 +131,15 @@ def walk(uri: str, split_bytes: int = DEFAULT_SPLIT_BYTES) -> Walk:
         try:
             for block in blocks:
                 walker.add(block, preamble)
+                if len(client_randoms) <= DEFAULT_MAX_SECRETS:
+                    client_randoms.update(client_randoms_in(block.data.data))
         except CaptureError as error:
             warning = str(CaptureError(uri, error.why, offset=error.offset))
         splits = walker.splits(state.size)
     first_ns = walker.file_first_ns
     keys = [each for each in secrets if each.kind == TLS_KEY_LOG]
-    return Walk(uri, first_ns, splits, warning, keys, walker.sampler.weights, state)
+    weights = walker.sampler.weights
+    return Walk(uri, first_ns, splits, warning, keys, weights, state, frozenset(client_randoms))
 
 
 class _Walker:

@@ -78,8 +78,7 @@ class StreamJob(NamedTuple):
         """Return the job of a batch."""
         name, rules = self.job.name or _NAME, self.job.rules
         limits = msgspec.structs.replace(rules.limits or Limits(), idle_ns=self.idle_ns)
-        keylog = b"\n".join(read_whole(each) or b"" for each in self.keylogs)
-        rules = rules._replace(limits=limits, keylog=keylog)
+        rules = rules._replace(limits=limits, keylogs=self.keylogs)
         return self.job._replace(inputs=files, name=f"{name}-{batch}", rules=rules)
 
 

@@ -31,7 +31,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kdiag.clock import SystemClock
 from kdiag.errors import CaptureError, ReportError
 from kdiag.pipeline.decode import PartDecoder, RunPart
-from kdiag.pipeline.input.captures import find_new_captures, note_changes
+from kdiag.pipeline.input.captures import find_new_captures, note_changes, secrets_for
 from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import Split, in_order
 from kdiag.pipeline.job import Job
@@ -274,7 +274,7 @@ def _do_batch(work: _Work, files: _Files, tell: Messages) -> None:
         folders = states.folder(earlier), states.folder(files.batch)
         shared = share(job.staging, new, list[Split])
         recorded = share(job.staging, [*state.splits, *new], list[Split])
-        secrets = tuple(each for found in walks for each in found.secrets)
+        secrets = secrets_for(walks, job.rules.keylogs)
         job = job.on(shared, secrets, recorded)
         now_ns = SystemClock().epoch_ns()
         hosts = state.hosts_with(walks, files.hosts, now_ns)

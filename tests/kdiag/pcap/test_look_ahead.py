@@ -6,8 +6,8 @@ import pytest
 
 from kdiag.errors import CaptureError
 from kdiag.exchange.context.topic_names import TopicNames
-from kdiag.pcap.files.window import STDIN
-from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
+from kdiag.pcap.files.window import BLOCK_BYTES, STDIN
+from kdiag.pcap.look_ahead import can_read_twice, find_client_randoms, learn_all_names
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 from kdiag.wire.primitives import uuid_text
 from recordings.exchange_maker import capture_of, request_bytes, response_bytes
@@ -76,3 +76,17 @@ def test_pipes_and_open_files_cannot_be_read_twice(capture: Path) -> None:
     assert not can_read_twice([io.BytesIO(capture.read_bytes())])
     assert not can_read_twice([pipe])
     assert not can_read_twice([capture.with_name("absent")])
+
+
+def test_the_client_randoms_of_captures_are_found_across_windows(tmp_path: Path) -> None:
+    """Of files; a pipe is read once, so that they are not known beforehand."""
+    hello = b"\x16\x03\x01\0\x80\x01\0\0\x7c\x03\x03"
+    file = tmp_path / "tls.pcap"
+    exchanges = [
+        (False, bytes(700) + hello + bytes([number % 256] * 400)) for number in range(2000)
+    ]
+    file.write_bytes(capture_of(exchanges))
+    assert file.stat().st_size > BLOCK_BYTES
+    expected = {bytes([number % 256] * 32) for number in range(256)}
+    assert find_client_randoms([tmp_path]) == expected
+    assert find_client_randoms([STDIN]) is None

@@ -71,18 +71,20 @@ def test_spark_gives_the_rows_of_one_process(
     spark: "SparkSession", everything: Recording, parts: int, split_bytes: int, tmp_path: Path
 ) -> None:
     """Value for value, whatever the partitioner; twice is once."""
+    keylog = tmp_path / "keys"
+    keylog.write_bytes(everything.keylog)
     job = Job(
         tuple(map(str, everything.files)),
-        str(tmp_path),
+        str(tmp_path / "out"),
         choice=CHOICE,
-        rules=FlowRules(keylog=everything.keylog),
+        rules=FlowRules(keylogs=(str(keylog),)),
         parts=parts,
         split_bytes=split_bytes,
         chunk_bytes=DEFAULT_CHUNK_BYTES if parts < 7 else 128 << 20,
         is_indexed=parts == 2,
     )
     manifest = run(spark, job)
-    tables = read_tables(tmp_path)
+    tables = read_tables(tmp_path / "out")
 
     for name, rows in everything.rows().items():
         assert comparable(tables[name]) == rows, name

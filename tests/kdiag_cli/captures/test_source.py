@@ -89,8 +89,8 @@ def test_key_logs_are_read_together(tmp_path: Path) -> None:
     one.write_bytes(SECRET)
     other.write_bytes(SECRET.replace(b"ab", b"ef"))
 
-    assert len(read_keylogs([one, other])) == 2
-    assert len(read_keylogs([])) == 0
+    assert len(read_keylogs([one, other], reader())) == 2
+    assert len(read_keylogs([], reader())) == 0
 
 
 def test_a_file_without_a_secret_is_an_error_that_says_so(tmp_path: Path) -> None:
@@ -99,9 +99,21 @@ def test_a_file_without_a_secret_is_an_error_that_says_so(tmp_path: Path) -> Non
     wrong.write_text("no secrets here\n")
 
     with pytest.raises(CaptureError, match="holds no TLS secret: give the file that SSLKEYLOGFILE"):
-        read_keylogs([wrong])
+        read_keylogs([wrong], reader())
     with pytest.raises(CaptureError, match="cannot be opened: No such file"):
-        read_keylogs([tmp_path / "none"])
+        read_keylogs([tmp_path / "none"], reader())
+
+
+def test_a_log_without_secrets_yet_may_get_some_in_a_live_capture(tmp_path: Path) -> None:
+    """A program writes them when it connects; a file of something else stays an error."""
+    live = LiveCapture.__new__(LiveCapture)  # not opened: that needs root
+    empty, wrong = tmp_path / "empty", tmp_path / "wrong"
+    empty.touch()
+    wrong.write_text("no secrets here\n")
+
+    assert len(read_keylogs([empty], live)) == 0
+    with pytest.raises(CaptureError, match="holds no TLS secret"):
+        read_keylogs([wrong], live)
 
 
 def test_topic_ids_are_read_from_lines_of_two_words(tmp_path: Path) -> None:

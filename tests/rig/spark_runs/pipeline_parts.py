@@ -16,6 +16,7 @@ from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.pcap.decoder import CaptureDecoder, Item
+from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.look_ahead import learn_all_names
 from kdiag.pcap.reader import CaptureReader
 from kdiag.pcap.tls.keylog import KeyLog
@@ -140,12 +141,11 @@ def decoded(
     """Return all that the parts emit."""
     walks = [walk(str(file), split_bytes) for file in files]
     splits = in_order(walks)
-    secrets = tuple(each for found in walks for each in found.secrets)
+    inside = (each for found in walks for each in found.secrets)
+    secrets = (*inside, Secrets(TLS_KEY_LOG, keylog))
     captures = tuple(map(str, files))
     # No frame is too small to stay where it is.
-    rules = FlowRules(
-        keylog=keylog, secrets=secrets, files=captures, least_span_bytes=1, follows_tcp=True
-    )
+    rules = FlowRules(secrets=secrets, files=captures, least_span_bytes=1, follows_tcp=True)
     packets = read_packets(splits, captures, is_indexed=is_indexed)
     outcome: Tables = defaultdict(list)
 

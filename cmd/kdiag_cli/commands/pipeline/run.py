@@ -44,7 +44,7 @@ def run_job(options: PipelineRunOptions, spark: SparkOptions, output: ResultForm
             options.out.rstrip("/"),
             name=options.name,
             choice=TableChoice(bodies=options.bodies, records=options.values, tcp=options.tcp),
-            rules=FlowRules(tuple(options.ports), _keylog(options.keylogs)),
+            rules=FlowRules(tuple(options.ports), _keylogs(options.keylogs)),
             topic_names=tuple(topic_names.items()),
             times=TimeRange(options.from_ns, options.to_ns),
             mode=options.mode,
@@ -138,16 +138,15 @@ def _print_run(done: LoggedRun, output: ResultFormat) -> None:
     screen.flush()
 
 
-def _keylog(files: Sequence[Path]) -> bytes:
-    """Return the secrets of all key logs.
+def _keylogs(files: Sequence[Path]) -> tuple[str, ...]:
+    """Return the key logs for Spark, which reads them when it has been through the captures.
 
     Raises:
-        CaptureError: a file cannot be read.
+        CaptureError: a file does not exist.
     """
-    found = []
     for file in files:
         try:
-            found.append(file.read_bytes())
+            file.stat()
         except OSError as error:
             raise CaptureError(str(file), f"cannot be opened: {error.strerror}") from error
-    return b"\n".join(found)
+    return tuple(map(str, files))

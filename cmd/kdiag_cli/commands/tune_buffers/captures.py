@@ -13,7 +13,6 @@ from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag_cli.captures.account import account_of
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.source import (
-    look_ahead_for_secrets,
     note_repeats,
     open_traffic,
     read_keylogs,
@@ -54,9 +53,8 @@ def _run(options: CapturedPathsOptions) -> ExitCode:
 
 def _read(options: CapturedPathsOptions) -> tuple[list[CapturedPath], list[str], bool]:
     """Return the connections, the warnings, and whether anything of the captures is missing."""
-    keylog = read_keylogs(options.inputs.keylogs)
     reader = open_traffic(options.inputs)
-    look_ahead_for_secrets(keylog, reader)
+    keylog = read_keylogs(options.inputs.keylogs, reader)
     decoder = CaptureDecoder(reader.addresses, ports=options.inputs.ports, keylog=keylog)
     decoder.follow_tcp()
     if not options.inputs.each_interface:

@@ -12,6 +12,7 @@ from kdiag.pcap.tls.handshake import (
     TLS13,
     HandshakeReader,
     Message,
+    client_randoms_in,
     name_version,
     read_client_hello,
     read_encrypted_extensions,
@@ -219,3 +220,12 @@ def test_an_unknown_message_ends_what_can_be_made_of_its_record() -> None:
 
     assert reader.feed(b"\x99\xff\xff\xff" + bytes(10)) == []
     assert reader.feed(message(FINISHED, bytes(12))) == [Message(FINISHED, b"")]
+
+
+def test_client_randoms_are_found_in_any_bytes() -> None:
+    """A record with a ClientHello is enough; a ServerHello, or one that is cut, is none."""
+    hello = b"\x16\x03\x01" + sized(message(1, client_hello(b"")), 2)
+    server = b"\x16\x03\x03" + sized(message(2, server_hello(b"")), 2)
+    assert list(client_randoms_in(b"\x16\x03" + hello + server + hello)) == [RANDOM, RANDOM]
+    assert list(client_randoms_in(server + hello[:42])) == []
+    assert list(client_randoms_in(hello[:43])) == [RANDOM]

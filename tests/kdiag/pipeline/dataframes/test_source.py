@@ -144,7 +144,7 @@ def test_options_are_those_of_the_command_line(tmp_path: Path) -> None:
     )
 
     assert job.inputs == ("a.pcap", "b.pcap")
-    assert (job.rules.ports, job.rules.keylog) == ((9092, 9093), b"keys")
+    assert (job.rules.ports, job.rules.keylogs) == ((9092, 9093), (str(keylog),))
     assert job.topic_names == (("id", "name"),)
     assert (job.times, job.separates_networks) == (TimeRange(1_000_000_000, None), True)
     assert job_of({"path": '["c.pcap"]'}).inputs == ("c.pcap",)

@@ -4,9 +4,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from folders import CAPTURES
+from folders import CAPTURES, ROOT
 from kdiag.clock import ALWAYS
-from kdiag.pipeline.input.captures import Wanted, find_captures, find_new_captures, note_changes
+from kdiag.pcap.files.pcapng import TLS_KEY_LOG
+from kdiag.pcap.tls.keylog import KeyLog
+from kdiag.pipeline.input.captures import (
+    Wanted,
+    find_captures,
+    find_new_captures,
+    note_changes,
+    secrets_for,
+)
 from kdiag.pipeline.input.split import Walk, walk
 from kdiag.pipeline.output.read_captures import ReadCaptures
 from kdiag.report.run_log import LoggedRun
@@ -71,3 +79,19 @@ def test_a_capture_that_is_written_to_while_it_is_read_is_told(folder: Path) -> 
 
     (warning,) = note_changes(walks)
     assert warning.startswith(f"{folder}/acks.pcap: was written to while it was read")
+
+
+def test_tasks_get_the_secrets_of_their_captures_alone(tmp_path: Path) -> None:
+    """Not those of all connections that a key log has seen; a key log that is gone has none."""
+    file = ROOT / "tests/data/captures_tls/tls13_kafkapython.pcap"
+    keys, gone = tmp_path / "keys", tmp_path / "gone"
+    other = b"CLIENT_RANDOM " + b"ab" * 32 + b" " + b"cd" * 48 + b"\n"
+    keys.write_bytes(other * 100 + file.with_suffix(".keylog").read_bytes() + other)
+    walks = [walk(str(file))]
+    (secrets,) = secrets_for(walks, (str(gone), str(keys)))
+
+    assert secrets.kind == TLS_KEY_LOG
+    keylog = KeyLog.parse(secrets.data)
+    assert len(keylog) == 4 * len(walks[0].client_randoms) > 0
+    assert not keylog.bad_lines
+    assert secrets_for([walk(str(CAPTURES / "acks.pcap"))], (str(keys),)) == ()

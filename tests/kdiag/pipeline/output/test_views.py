@@ -35,8 +35,9 @@ def folder(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> P
     out = tmp_path_factory.mktemp("tables")
     sets = [each for each in recorded_sets() if IS_EXHAUSTIVE or each.files[0].is_relative_to(ROOT)]
     files = tuple(str(file) for each in sets for file in each.files)
-    keylog = b"".join(each.keylog for each in sets)
-    choice, rules = TableChoice(records=True, tcp=True), FlowRules(keylog=keylog)
+    keylog = tmp_path_factory.mktemp("keys") / "keys"
+    keylog.write_bytes(b"".join(each.keylog for each in sets))
+    choice, rules = TableChoice(records=True, tcp=True), FlowRules(keylogs=(str(keylog),))
     run(spark, Job(files, str(out), choice=choice, rules=rules, parts=2))
     return out
 

@@ -89,16 +89,14 @@ def test_a_closed_stream_does_not_begin(tmp_path: Path) -> None:
         States(stream_in(tmp_path)).begin()
 
 
-def test_key_logs_are_read_again_for_each_batch(tmp_path: Path) -> None:
-    """One that is gone has no secrets."""
+def test_each_batch_names_its_key_logs(tmp_path: Path) -> None:
+    """They are read when its captures are known; one that is gone has no secrets."""
     keys = tmp_path / "keys"
     stream = stream_in(tmp_path)._replace(idle_ns=5, keylogs=(str(keys), "/nowhere"))
-    assert stream.batch((), "0").rules.keylog == b"\n"
-    keys.write_bytes(b"CLIENT_RANDOM")
     job = stream.batch(("a.pcap",), "00000001")
 
-    assert (job.rules.keylog, job.inputs, job.run) == (
-        b"CLIENT_RANDOM\n",
+    assert (job.rules.keylogs, job.inputs, job.run) == (
+        (str(keys), "/nowhere"),
         ("a.pcap",),
         "s-00000001",
     )
