@@ -209,7 +209,10 @@ class KeyLogFile:
 def _distinct(entries: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Return the values sorted, each once: the secrets of a connection stand together."""
     entries.sort()
-    return entries[np.append(True, entries[1:] != entries[:-1])]
+    is_new = np.ones(len(entries), np.bool_)
+    is_new[1:] = entries[1:] != entries[:-1]
+    distinct: npt.NDArray[np.uint64] = entries[is_new]
+    return distinct
 
 
 class SearchedKeyLog(KeyLog):
