@@ -50,6 +50,7 @@ class CaptureDecoder:
         counts: the counts so far.
         recording: knows the packets that other decoders are fed; None if this one gets all.
         turns: with a recording, when it is the turn of frames and the ends of connections.
+        budget: of the memory.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class CaptureDecoder:
             addresses,
         )
         self.turns = Turns(self._collector.unmatched_responses)
-        self._budget = MemoryBudget(limits.max_memory_bytes)
+        self.budget = MemoryBudget(limits.max_memory_bytes)
         self.silence = SilenceWatch(limits.idle_ns)
         self._flows: dict[tuple[int, int], Flow] = {}
         self._displaced: dict[tuple[int, int], Flow] = {}
@@ -149,8 +150,8 @@ class CaptureDecoder:
         for flow in self.silence.due(self._flows.values()):
             self._end_silent(flow, self._now)
         size = int(batch.payload_bytes.sum())
-        if self._budget.may_be_exceeded(len(batch.packet), size, len(self._flows)):
-            for flow in self._budget.overdue(self._all_flows()):
+        if self.budget.may_be_exceeded(len(batch.packet), size, len(self._flows)):
+            for flow in self.budget.overdue(self.all_flows()):
                 self.counts.given_up += 1
                 self._end(flow, self._now, _MEMORY)
         self._batch = None  # its memory is not for keeping
@@ -160,7 +161,7 @@ class CaptureDecoder:
         """End all connections at the end of the capture; return the items that this completes."""
         if self.recording is not None:
             self._now = self.turns.end_at(self.recording.last())
-        for flow in self._all_flows():
+        for flow in self.all_flows():
             self._end(flow, *self._last_moment(flow))
         return self._release(None)
 
@@ -169,7 +170,7 @@ class CaptureDecoder:
 
         If one goes on nevertheless, it is another from then on, which was open before.
         """
-        idle = [each for each in self._all_flows() if each.connection.last_ns < before_ns]
+        idle = [each for each in self.all_flows() if each.connection.last_ns < before_ns]
         for flow in idle:
             moment = self._now if self.recording is None else self.recording.last()
             self._end_silent(flow, moment)
@@ -376,7 +377,7 @@ class CaptureDecoder:
         self._displaced[flow.endpoints] = flow
         self._closed.setdefault(flow, row.packet)
 
-    def _all_flows(self) -> list[Flow]:
+    def all_flows(self) -> list[Flow]:
         """Return the connections that have not been ended."""
         return [*self._flows.values(), *self._displaced.values()]
 

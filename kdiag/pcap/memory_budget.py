@@ -11,7 +11,7 @@ The oldest are those whose last packet is longest ago. Who holds little is spare
 less than half the average cannot be the cause.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol, TypeVar
 
 import msgspec
@@ -97,6 +97,10 @@ class MemoryBudget:
         self._fed_bytes += packets * _PACKET_BYTES + payload_bytes * _COPIES
         new = max(0, connections - self._measured_count) * CONNECTION_BYTES
         return self._measured_bytes + self._fed_bytes + new > self.max_bytes
+
+    def room_bytes(self, holders: Iterable[Holder]) -> int:
+        """Measure; return what is left of the budget for other things than connections."""
+        return max(0, self.max_bytes - sum(each.held_bytes for each in holders))
 
     def overdue(self, holders: Sequence[AnyHolder]) -> list[AnyHolder]:
         """Measure; return which are to be given up, the oldest first."""

@@ -20,6 +20,7 @@ from kdiag.pcap.files.capture_facts import CaptureFacts
 from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
+from kdiag.wire.records.compression import ALLOWANCE
 from kdiag_cli.captures.account import CaptureAccount, account_of, port_hint
 from kdiag_cli.captures.extract import CaptureExtract, start_extract
 from kdiag_cli.captures.pipeline import ExchangePipeline
@@ -181,6 +182,7 @@ class CaptureReading:
             keylog=self._keylog,
             limits=decoder_limits(inputs),
         )
+        ALLOWANCE.measure = self._measure_room
         if not inputs.each_interface:
             self._decoder.link_sightings()
         self._follows_tcp = follows_tcp
@@ -311,6 +313,10 @@ class CaptureReading:
             CaptureError: the file cannot be written.
         """
         return None if self._extract is None else self._extract.write()
+
+    def _measure_room(self) -> int:
+        """Return how much decompressed bytes may take: their pieces, when joined, take it twice."""
+        return self._decoder.budget.room_bytes(self._decoder.all_flows()) // 2
 
     def _pass_batch(
         self, batch: SegmentBatch, pipeline: ExchangePipeline, after_batch: Callable[[], bool]

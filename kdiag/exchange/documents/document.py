@@ -15,7 +15,7 @@ from kdiag.exchange.context.broker_ids import BrokerIds
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import SEVERITY, Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
-from kdiag.exchange.documents.records import records_json
+from kdiag.exchange.documents.records import is_cut, iter_records_json, records_json
 from kdiag.exchange.documents.tcp import tcp_document
 from kdiag.exchange.model import Connection, Gap, Sighting, Status
 from kdiag.exchange.side import Side, Why
@@ -48,6 +48,8 @@ SCALARS: Final = (
 """The keys of an exchange with a plain value: the columns of the CSV output."""
 
 _MAX_KEPT_BYTES: Final = 16 << 20
+_PORTION_BYTES: Final = 1 << 20
+_LEAST_FORM_BYTES: Final = 100
 _PLACE: Final = b"\0"  # occurs in no JSON: bytes below a space are escaped
 
 
@@ -85,14 +87,21 @@ def in_us(time_ns: int | None) -> int | float | None:
 
 
 class Documents:
-    """Makes the documents of one run."""
+    """Makes the documents of one run.
+
+    Attributes:
+        cut_records: records of which not all bytes are shown, because they are very long.
+        unread_batches: bodies with batches whose records cannot be shown, which say why.
+    """
 
     def __init__(self, names: TopicNames, form: BodyForm, brokers: BrokerIds | None = None) -> None:
         """Start without documents; names, and node ids of brokers, may become more at any time."""
         self._names = names
         self._brokers = BrokerIds() if brokers is None else brokers
-        self._bodies = Bodies(names, form)
-        self._encoder = DocumentEncoder()
+        self.cut_records = 0
+        self.unread_batches = 0
+        self._bodies = Bodies(names, form, self._records)
+        self._encoder = DocumentEncoder(self._note_records)
         encoder = self._encoder
         self._text_bodies = Bodies(names, form, encoder.records, encoder.elements)
         self._clock = Clockface()
@@ -155,6 +164,7 @@ class Documents:
         response, response_why = _side(bodies, dissection, dissection.response, is_response=True)
         if request_why is not None or response_why is not None:
             document["status"] = _worse(dissection.status, Status.MALFORMED)
+            self.unread_batches += 1
         document["topic_names"] = self._names.of(dissection.topic_ids)
         if dissection.session_topics is not None:
             document["session_topics"] = [list(each) for each in dissection.session_topics]
@@ -167,6 +177,19 @@ class Documents:
         document["request"] = request
         document["response"] = response
         return document
+
+    def _records(
+        self,
+        batch: RecordBatch,
+        topic: str | None,
+        show_secrets: bool,  # noqa: FBT001 - as `records_json`
+    ) -> list[dict[str, Any]]:
+        forms = records_json(batch, topic, show_secrets)
+        self._note_records(forms)
+        return forms
+
+    def _note_records(self, forms: list[dict[str, Any]]) -> None:
+        self.cut_records += sum(map(is_cut, forms))
 
     def gap(self, gap: Gap) -> dict[str, Any]:
         """Return the document of a gap."""
@@ -296,7 +319,7 @@ class _Text:
 
     __slots__ = ("kept", "make")
 
-    def __init__(self, make: Callable[[], bytes], kept: bytes | None) -> None:
+    def __init__(self, make: Callable[[], Iterable[bytes]], kept: list[bytes] | None) -> None:
         self.make = make
         self.kept = kept
 
@@ -305,11 +328,19 @@ class DocumentEncoder:
     """Writes documents as JSON; strings that are not Unicode get replacement characters.
 
     The records of a Fetch response of 50 MB need four times that as Python objects, and twice that
-    while their text is made. So `records` makes the text of one batch at a time, and `pieces` joins
+    while their text is made. So `records` makes the text of some at a time, and `pieces` joins
     the texts; beyond `_MAX_KEPT_BYTES` a text is dropped and made again when it is written.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, note_records: Callable[[list[dict[str, Any]]], None] = lambda _: None
+    ) -> None:
+        """Start without documents.
+
+        Args:
+            note_records: is shown the forms of all records, each once.
+        """
+        self._note_records = note_records
         self._encode = msgspec.json.Encoder(enc_hook=self._leave_place).encode
         self._texts: list[_Text] = []
         self._kept_bytes = 0
@@ -332,20 +363,32 @@ class DocumentEncoder:
             DecodeError: if the records are wrong.
         """
 
-        def make() -> bytes:
-            return self._encode_plainly(records_json(batch, topic, show_secrets))
+        def make(note: Callable[[list[dict[str, Any]]], None]) -> Iterator[bytes]:
+            separator = b"["
+            for forms in _portions(iter_records_json(batch, topic, show_secrets)):
+                note(forms)
+                yield separator
+                yield self._encode_plainly(forms)[1:-1]
+                separator = b","
+            yield b"]" if separator == b"," else b"[]"
 
-        text = make()
-        if self._kept_bytes + len(text) > _MAX_KEPT_BYTES:
-            return _Text(make, None)
-        self._kept_bytes += len(text)
-        return _Text(make, text)
+        kept: list[bytes] | None = []
+        kept_bytes = 0
+        for piece in make(self._note_records):  # to the end: whatever is wrong must show now
+            kept_bytes += len(piece)
+            if kept is not None and self._kept_bytes + kept_bytes <= _MAX_KEPT_BYTES:
+                kept.append(piece)
+            else:
+                kept = None
+        if kept is not None:
+            self._kept_bytes += kept_bytes
+        return _Text(lambda: make(lambda _: None), kept)
 
     def elements(self, make: Callable[[], list[Any]]) -> object:
         """Return the placeholder for some elements of an array, made when they are written."""
 
-        def text() -> bytes:
-            return b"".join(self.pieces(make()))[1:-1]
+        def text() -> list[bytes]:
+            return [b"".join(self.pieces(make()))[1:-1]]
 
         return _Text(text, None)
 
@@ -356,7 +399,7 @@ class DocumentEncoder:
         first, *rest = text.split(_PLACE)
         yield first
         for each, after in zip(texts, rest, strict=True):
-            yield each.make() if each.kept is None else each.kept
+            yield from each.make() if each.kept is None else each.kept
             yield after
 
     def _leave_place(self, text: object) -> msgspec.Raw:
@@ -370,6 +413,22 @@ class DocumentEncoder:
         except UnicodeEncodeError:
             self._texts.clear()
             return self._encode(without_surrogates(value))
+
+
+def _portions(forms: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Yield forms of records, some at a time: many small ones or a few long ones."""
+    portion: list[dict[str, Any]] = []
+    size = 0
+    for form in forms:
+        portion.append(form)
+        size += _LEAST_FORM_BYTES + sum(
+            len(value) for value in form.values() if isinstance(value, str | bytes)
+        )
+        if size > _PORTION_BYTES:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
 
 
 def without_surrogates(value: Any) -> Any:

@@ -1,6 +1,8 @@
 """Record batches and records as JSON, in the form of kdiag's bodies."""
 
-from collections.abc import Callable
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from typing import Any, Final
 
 from kdiag.errors import DecodeError
@@ -8,8 +10,13 @@ from kdiag.exchange.embedded import CONSUMER, read_assignment, read_subscription
 from kdiag.exchange.secrets.redaction import REDACTED, redact_record
 from kdiag.wire.codec.json_form import to_json
 from kdiag.wire.records.batch import MAGIC_2, RecordBatch
-from kdiag.wire.records.compression import name_of
-from kdiag.wire.records.internal import VersionedMessage, read_control_record, read_internal_record
+from kdiag.wire.records.compression import ALLOWANCE, DEFAULT_MAX_BYTES, name_of
+from kdiag.wire.records.internal import (
+    CLUSTER_METADATA,
+    VersionedMessage,
+    read_control_record,
+    read_internal_record,
+)
 from kdiag.wire.records.record import (
     CODEC_MASK,
     CONTROL_BIT,
@@ -19,6 +26,18 @@ from kdiag.wire.records.record import (
     Record,
 )
 
+MAX_SHOWN_BYTES: Final = 1_000_000
+"""Of a longer key, value or header value only the start, the size and a hash are shown.
+
+So it is of all that are longer than the start in a batch that decompresses to 100 times its size.
+"""
+
+FORM_COST_BYTES: Final = 1_000
+"""The memory of a record's form without the bytes of its key and value, rounded up."""
+
+_START_BYTES: Final = 1_024
+_BLOWN_UP: Final = 100
+_LEAST_BLOWN_UP_BYTES: Final = 4_000_000
 _CREATE_TIME: Final = "CreateTime"
 _LOG_APPEND_TIME: Final = "LogAppendTime"
 
@@ -72,12 +91,102 @@ def records_json(
     Raises:
         DecodeError: if the records are wrong.
     """
+    needed_bytes = batch.record_count * FORM_COST_BYTES
+    max_bytes = ALLOWANCE.at_most(needed_bytes, max(needed_bytes, DEFAULT_MAX_BYTES))
+    if needed_bytes > max_bytes:
+        why = f"{batch.record_count} records take more than {max_bytes} bytes of memory"
+        raise DecodeError("records", batch.start, why)
+    return list(iter_records_json(batch, topic, show_secrets))
+
+
+def iter_records_json(
+    batch: RecordBatch,
+    topic: str | None,
+    show_secrets: bool,  # noqa: FBT001 - as `records_json`
+    most_bytes: int | None = MAX_SHOWN_BYTES,
+) -> Iterator[dict[str, Any]]:
+    """Yield the same one by one, for a writer that keeps none of them.
+
+    Args:
+        batch: the batch.
+        topic: its topic.
+        show_secrets: as above.
+        most_bytes: the size from which on bytes are cut; None to show them all.
+
+    Raises:
+        DecodeError: as `records_json` does.
+    """
+    is_internal = topic is not None and topic.startswith("__")
     records = batch.records()
-    if batch.is_control:
-        return [control_json(record) for record in records]
-    if topic is not None and topic.startswith("__"):
-        return [internal_json(record, topic, show_secrets=show_secrets) for record in records]
-    return [_record_json(record) for record in records]
+    if most_bytes is not None and _is_blown_up(batch, records):
+        most_bytes = _START_BYTES
+    for record in records:
+        if most_bytes is not None and _longest(record) > most_bytes:
+            is_hidden = topic == CLUSTER_METADATA and not show_secrets
+            yield _long_record_json(record, most_bytes, is_hidden=is_hidden)
+        elif batch.is_control:
+            yield control_json(record)
+        elif topic is not None and is_internal:
+            yield internal_json(record, topic, show_secrets=show_secrets)
+        else:
+            yield _record_json(record)
+
+
+def _is_blown_up(batch: RecordBatch, records: Sequence[Record]) -> bool:
+    """Return whether a few bytes of a batch have become very many, as no real data do."""
+    if not batch.attributes & CODEC_MASK:
+        return False
+    size = sum(len(record.key or b"") + len(record.value or b"") for record in records)
+    return size > max(_LEAST_BLOWN_UP_BYTES, _BLOWN_UP * batch.size_in_bytes)
+
+
+def _longest(record: Record) -> int:
+    """Return the size of the longest key or value in a record."""
+    size = max(len(record.key or b""), len(record.value or b""))
+    if record.headers:
+        return max(size, *(max(len(key), len(value or b"")) for key, value in record.headers))
+    return size
+
+
+def _long_record_json(record: Record, most_bytes: int, *, is_hidden: bool) -> dict[str, Any]:
+    """Return a record of which the longest bytes are cut; a hidden value may hold a secret."""
+    form: dict[str, Any] = {"offset": record.offset, "timestamp": record.timestamp}
+    for name, data in (("key", record.key), ("value", record.value)):
+        if data is None or len(data) <= most_bytes:
+            _put(form, name, data)
+        else:
+            form |= {f"{name}_{part}": value for part, value in _cut(data).items()}
+    if is_hidden:
+        form = {name: form[name] for name in form if not name.startswith("value")}
+        form["value"] = REDACTED
+    form["headers"] = [
+        header_json((key[:most_bytes], value))
+        if value is None or len(value) <= most_bytes
+        else [key[:most_bytes].decode(errors="replace"), _cut(value)]
+        for key, value in record.headers
+    ]
+    return form
+
+
+def _cut(data: bytes) -> dict[str, Any]:
+    """Return what is shown of many bytes: their start, their number and their hash."""
+    start = data[:_START_BYTES]
+    form: dict[str, Any]
+    try:
+        form = {"start": getincrementaldecoder("utf-8")().decode(start)}  # a letter may be cut
+    except UnicodeDecodeError:
+        form = {"start_b64": start}
+    return form | {"bytes": len(data), "sha256": sha256(data).hexdigest()}
+
+
+def is_cut(form: dict[str, Any]) -> bool:
+    """Return whether not all bytes of a record are in its form."""
+    headers = (value for _, value in form["headers"])
+    return (
+        "value_bytes" in form
+        or "key_bytes" in form
+        or any(isinstance(value, dict) and "bytes" in value for value in headers)
+    )
 
 
 def _record_json(record: Record) -> dict[str, Any]:
@@ -132,7 +241,7 @@ def internal_json(record: Record, topic: str, *, show_secrets: bool) -> dict[str
     read = read_internal_record(topic, record)
     if read is None:
         form = _record_json(record)
-        if not show_secrets and topic == "__cluster_metadata" and record.value is not None:
+        if not show_secrets and topic == CLUSTER_METADATA and record.value is not None:
             form.pop("value_b64", None)
             form["value"] = REDACTED  # unreadable: it may hold a secret
         return form

@@ -15,7 +15,7 @@ from msgspec import Struct
 from kdiag.errors import DecodeError
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.documents.document import DocumentEncoder
-from kdiag.exchange.documents.records import batch_json, records_json
+from kdiag.exchange.documents.records import batch_json, iter_records_json
 from kdiag.exchange.side import Side
 from kdiag.report.tables.column import (
     BIGINT,
@@ -338,7 +338,7 @@ def record_cells(placed: PlacedBatch, *, show_secrets: bool) -> Iterator[tuple[A
     One row says why the records cannot be read, if they cannot.
     """
     try:
-        forms = records_json(placed.batch, placed.topic, show_secrets)
+        forms = list(iter_records_json(placed.batch, placed.topic, show_secrets, None))
     except DecodeError as error:
         yield _record_cells(RecordFacts(placed, 0, {}, str(error)))
         return

@@ -8,7 +8,7 @@ import msgspec
 from kdiag.errors import DecodeError
 from kdiag.wire.records import body as record_body
 from kdiag.wire.records import message_set
-from kdiag.wire.records.compression import DEFAULT_MAX_BYTES, crc32c, decompress, name_of
+from kdiag.wire.records.compression import ALLOWANCE, DEFAULT_MAX_BYTES, crc32c, decompress, name_of
 from kdiag.wire.records.record import (
     CODEC_MASK,
     CONTROL_BIT,
@@ -255,7 +255,9 @@ class RecordBatch(msgspec.Struct, gc=False, eq=False):
         if not 0 <= count <= len(body) // record_body.MIN_RECORD_BYTES:
             why = f"{len(body)} bytes cannot hold {count} records"
             raise DecodeError("record_count", self.start + COUNT_START, why)
-        if len(body) + count * RECORD_COST_BYTES > max_bytes:
+        needed_bytes = len(body) + count * RECORD_COST_BYTES
+        max_bytes = ALLOWANCE.at_most(needed_bytes, max_bytes)
+        if needed_bytes > max_bytes:
             why = f"{count} records take more than {max_bytes} bytes of memory"
             raise DecodeError("records", self.start, why)
         return body, count, self.base_offset, self.base_timestamp

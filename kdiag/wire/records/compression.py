@@ -11,13 +11,15 @@ The forms that Kafka's clients write, all of which are read:
 
 A few bytes can claim to be gigabytes. So memory grows with the output, not with the claim: a codec
 gets about as many bytes at a time as it can blow up to the room that is left, and a claim that its
-bytes cannot fulfil is refused.
+bytes cannot fulfil is refused. The memory is the process's, so what a run may spend on it is said
+once, in `ALLOWANCE`, and holds wherever batches are read.
 """
 
 import struct
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Final, Protocol
 
@@ -60,6 +62,39 @@ def name_of(number: int) -> str:
     return CODECS[number] if 0 <= number < len(CODECS) else f"unknown ({number})"
 
 
+class DecompressionAllowance:
+    """How many decompressed bytes, and records made of them, may be in memory at a time.
+
+    Attributes:
+        measure: returns what the budget of the run leaves just now; None without a budget.
+    """
+
+    _LITTLE_BYTES: Final = 16 << 20  # so little is not worth measuring, and always allowed
+
+    def __init__(self) -> None:
+        self.measure: Callable[[], int] | None = None
+
+    def at_most(self, needed_bytes: int, max_bytes: int) -> int:
+        """Return how much what may need so much may take, which is no more than `max_bytes`."""
+        if self.measure is None or needed_bytes <= self._LITTLE_BYTES:
+            return max_bytes
+        return min(max_bytes, max(self.measure(), self._LITTLE_BYTES))
+
+    def steps(self, max_bytes: int) -> Iterator[int]:
+        """Yield limits to try one after the other: most batches need no measuring."""
+        if self.measure is None or max_bytes <= self._LITTLE_BYTES:
+            yield max_bytes
+            return
+        yield self._LITTLE_BYTES
+        limit = self.at_most(max_bytes, max_bytes)
+        if limit > self._LITTLE_BYTES:
+            yield limit
+
+
+ALLOWANCE: Final = DecompressionAllowance()
+"""That of this process."""
+
+
 class _OutgrownError(Exception):
     """The output exceeds the cap."""
 
@@ -88,7 +123,8 @@ def decompress(
         magic: of the batch; in 0 the checksum of an lz4 frame's header is ignored.
 
     Raises:
-        DecodeError: if the bytes are not the codec's, end early, or become more than `max_bytes`.
+        DecodeError: if the bytes are not the codec's, end early, or become more than `max_bytes`
+            or than `ALLOWANCE` leaves.
     """
     try:
         decode = _DECOMPRESSORS[codec]
@@ -96,12 +132,14 @@ def decompress(
         raise DecodeError("", 0, f"no such codec: {codec}") from None
     if codec == "lz4" and magic == 0:
         data = _with_header_checksum(data, skipped=4)
+    limit = max_bytes
     try:
-        return decode(data, max_bytes)
-    except _OutgrownError:
-        raise DecodeError("", 0, f"decompresses to more than {max_bytes} bytes") from None
+        for limit in ALLOWANCE.steps(max_bytes):
+            with suppress(_OutgrownError):
+                return decode(data, limit)
     except _failures(codec) as error:
         raise DecodeError("", 0, f"not {codec}: {error}") from None
+    raise DecodeError("", 0, f"decompresses to more than {limit} bytes")
 
 
 def compress(codec: str, data: bytes, *, form: str = "", magic: int = 2) -> bytes:

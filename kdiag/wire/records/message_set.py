@@ -127,6 +127,9 @@ def read_records(
     if not codec:
         return [Record(wrapper.offset, wrapper.timestamp, key, value)]
     inner = _decompress(wrapper, value, max_bytes)
+    most_records = len(inner) // MIN_BYTES[wrapper.magic]
+    needed_bytes = len(inner) + most_records * RECORD_COST_BYTES
+    max_bytes = compression.ALLOWANCE.at_most(needed_bytes, max_bytes)
     records = _read_inner(inner, wrapper.magic, max_bytes - len(inner))
     if wrapper.magic:
         _place(records, wrapper.offset)

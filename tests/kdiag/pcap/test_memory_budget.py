@@ -60,7 +60,7 @@ def decode(segments: list[Segment], limits: Limits) -> tuple[CaptureDecoder, lis
     most = 0
     for batch in batches(segments, 50):
         items += decoder.feed(batch)
-        most = max(most, sum(each.held_bytes for each in decoder._all_flows()))
+        most = max(most, sum(each.held_bytes for each in decoder.all_flows()))
     return decoder, items + decoder.finish(), most
 
 

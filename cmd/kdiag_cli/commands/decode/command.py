@@ -212,7 +212,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         int,
         typer.Option(
             metavar="SIZE",
-            help="What all connections may hold; beyond, the quietest are ended.",
+            help="Memory for all connections, and for decompressed records.",
             parser=size_bytes,
         ),
     ] = OptionDefault(size_bytes, "512M"),

@@ -13,6 +13,7 @@ import msgspec
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import DocumentEncoder, Documents
 from kdiag.exchange.documents.tcp import tcp_document
+from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection
 from kdiag.exchange.selection import is_in_order
 from kdiag.pcap.look_ahead import can_read_twice
@@ -150,6 +151,8 @@ class _DecodeRun:
     def _exit_code(self, result: CaptureResult) -> ExitCode:
         """Return the exit code: a finding that was asked for counts more than a cut input."""
         fail_on, code = self._options.fail_on, result.exit_code
+        if self._lacks_records() and code is ExitCode.DONE:
+            code = ExitCode.PARTIAL
         if fail_on is None or code not in {ExitCode.DONE, ExitCode.PARTIAL}:
             return code
         found = exit_code_of((), result.findings, fail_on)
@@ -246,7 +249,19 @@ class _DecodeRun:
             self._show_text(dissection)
         else:
             print_json(self._output, DocumentEncoder().encode(self._document(dissection)))
-        return ExitCode.DONE if is_in_order(dissection.status) else ExitCode.PARTIAL
+        is_whole = is_in_order(dissection.status) and not self._lacks_records()
+        return ExitCode.DONE if is_whole else ExitCode.PARTIAL
+
+    def _lacks_records(self) -> bool:
+        """Report the records that are not shown in full; return whether there are any."""
+        documents = self._documents
+        if documents.cut_records:
+            what = f"{count(documents.cut_records, 'record')} with fields too long to show"
+            say(f"{what}: start, size and SHA-256 stand for them; --raw keeps batches whole")
+        if documents.unread_batches:
+            what = count(documents.unread_batches, "exchange")
+            say(f"{what} with records that are not shown: `why` in the document gives the reason")
+        return bool(documents.cut_records or documents.unread_batches)
 
     def _document(self, dissection: Dissection) -> object:
         if self._options.show is not None:

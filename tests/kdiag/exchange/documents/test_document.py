@@ -191,15 +191,15 @@ def test_the_text_of_an_exchange_is_that_of_its_document() -> None:
 @pytest.mark.thorough
 def test_much_text_comes_in_pieces() -> None:
     """Beyond 16 MB it is made of each batch when its turn has come."""
-    letters = b"abcdefghij" * 300_000
-    batches = [make_batch(letters[index:]) for index in range(10)]
+    letters = b"abcdefghij" * 90_000
+    batches = [make_batch(letters[index:]) for index in range(25)]
     dissection = Dissection(produce_exchange("t", b"".join(batches), make_batch(b"last")))
     documents = Documents(TopicNames(), BodyForm(values=True))
     sizes, text = [], b""
     for piece in documents.exchange_text(dissection):
         sizes.append(len(piece))
         text += piece
-    assert len(text) > len(letters) * 9
+    assert len(text) > len(letters) * 24
     assert max(sizes) < len(letters) * 2
     assert text == DocumentEncoder().encode(documents.exchange(dissection))
 

@@ -1,7 +1,16 @@
+from hashlib import sha256
+from random import Random
+
 import pytest
 
 from kdiag.errors import DecodeError
-from kdiag.exchange.documents.records import batch_json, records_json
+from kdiag.exchange.documents.records import (
+    MAX_SHOWN_BYTES,
+    batch_json,
+    is_cut,
+    iter_records_json,
+    records_json,
+)
 from kdiag.exchange.secrets.redaction import REDACTED
 from kdiag.wire.codec.messages import encode
 from kdiag.wire.internal.consumer_protocol_assignment import ConsumerProtocolAssignment
@@ -14,6 +23,7 @@ from kdiag.wire.internal.group_metadata import (
 from kdiag.wire.internal.user_scram_credential_record import UserScramCredentialRecord
 from kdiag.wire.records.batch import RecordBatch
 from kdiag.wire.records.batches import read_batches
+from kdiag.wire.records.compression import ALLOWANCE
 from kdiag.wire.records.record import (
     BatchHeader,
     ControlType,
@@ -150,3 +160,67 @@ def test_wrong_records_raise() -> None:
     data[60] = 9  # the record count
     with pytest.raises(DecodeError):
         records_json(read_batches(bytes(data)).batches[0], None)
+
+
+def test_of_a_long_field_start_size_and_hash_are_shown() -> None:
+    """A byte less, and all of it is; bytes that are not text have their start in base64."""
+    longest = b"\xc3\xa4" * (MAX_SHOWN_BYTES // 2)
+    text, data = b"x" + longest, b"\xff" + longest
+    headers = ((b"short", b"v"), (b"long", text))
+    first, second, third = records_json(
+        batch_of([Record(0, 1, text, data, headers), Record(1, 1, None, longest), Record(2, 1)]),
+        "orders",
+    )
+    digest = sha256(data).hexdigest()
+    assert first["key_start"] == text[:1023].decode()
+    assert (first["key_bytes"], first["value_start_b64"]) == (len(text), data[:1024])
+    assert (first["value_bytes"], first["value_sha256"]) == (len(data), digest)
+    assert first["headers"][0] == ["short", "v"]
+    assert first["headers"][1][1]["bytes"] == len(text)
+    assert "key" not in first
+    assert second["value"] == longest.decode()
+    assert [is_cut(each) for each in (first, second, third)] == [True, False, False]
+
+
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
+def test_a_batch_that_was_blown_up_is_shown_in_little(codec: str) -> None:
+    """Each value is below the limit, and all together are not what a producer sends."""
+    header = BatchHeader(compression=codec)
+    forms = records_json(
+        batch_of([Record(at, 1, None, bytes(900_000)) for at in range(6)], header), "orders"
+    )
+    assert [form["value_bytes"] for form in forms] == [900_000] * 6
+
+
+def test_a_batch_that_compresses_well_is_shown_in_full() -> None:
+    """Real data may become a tenth, and a few small records of zeros are no harm."""
+    values = [Random(1).randbytes(50_000) * 10] * 10
+    header = BatchHeader(compression="lz4")
+    for records in (values, [bytes(2_000)] * 20):
+        batch = batch_of([Record(at, 1, None, each) for at, each in enumerate(records)], header)
+        assert not any(map(is_cut, records_json(batch, "orders")))
+
+
+def test_tables_hold_long_fields_in_full() -> None:
+    """They are columns, not documents that a person reads."""
+    (form,) = iter_records_json(batch_of([Record(0, 1, None, bytes(2_000_000))]), "t", False, None)  # noqa: FBT003
+    assert len(form["value"]) == 2_000_000
+
+
+def test_a_long_record_of_the_metadata_log_shows_no_secret() -> None:
+    """Not even its start: it is not read, so it may hold one."""
+    batch = batch_of([Record(0, 1, b"", b"s3cret" * 200_000)])
+    (hidden,) = records_json(batch, "__cluster_metadata")
+    (shown,) = records_json(batch, "__cluster_metadata", show_secrets=True)
+    assert hidden["value"] == REDACTED
+    assert "s3cret" not in str(hidden)
+    assert shown["value_start"].startswith("s3cret")
+
+
+def test_forms_of_records_stay_within_the_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many small records take a hundred times their bytes as objects."""
+    batch = batch_of([Record(at, 1) for at in range(20_000)])
+    assert len(records_json(batch, "orders")) == 20_000
+    monkeypatch.setattr(ALLOWANCE, "measure", lambda: 0)
+    with pytest.raises(DecodeError, match="20000 records take more than 16777216 bytes of memory"):
+        records_json(batch, "orders")

@@ -17,6 +17,7 @@ from lz4 import frame as lz4_frame
 from folders import ORACLE, ROOT
 from kdiag.errors import DecodeError
 from kdiag.wire.records.compression import (
+    ALLOWANCE,
     CODECS,
     FORMS,
     MAX_FRAMES,
@@ -251,3 +252,29 @@ def test_the_checksum_of_nine_digits_is_the_published_one() -> None:
     assert crc32c(b"123456789") == 0xE3069283
     assert crc32c(memoryview(b"x123456789")[1:]) == 0xE3069283
     assert crc32c(b"") == 0
+
+
+@for_each("codec", ["gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.thorough  # some decompressions of 20 MB
+def test_what_a_run_may_spend_limits_what_is_decompressed(
+    codec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked for once more than a little comes out, which is always allowed."""
+    asked: list[int] = []
+    left = 0
+
+    def measure() -> int:
+        asked.append(left)
+        return left
+
+    monkeypatch.setattr(ALLOWANCE, "measure", measure)
+    little, much = (compress(codec, bytes(size)) for size in (16 << 20, 20_000_000))
+    assert len(decompress(codec, little)) == 16 << 20
+    assert not asked
+    with pytest.raises(DecodeError, match="decompresses to more than 16777216 bytes"):
+        decompress(codec, much)
+    left = 20_000_000
+    assert len(decompress(codec, much)) == left
+    with pytest.raises(DecodeError, match="decompresses to more than 19000000 bytes"):
+        decompress(codec, much, max_bytes=19_000_000)
+    assert len(asked) == 3

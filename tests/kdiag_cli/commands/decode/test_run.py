@@ -20,6 +20,12 @@ from kdiag.wire.api.fetch import (
 )
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
+from kdiag.wire.api.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
 from kdiag_cli.commands.decode.options import DecodeOptions
 from kdiag_cli.commands.decode.run import run
 from kdiag_cli.exit_code import ExitCode
@@ -242,3 +248,39 @@ def test_documents_of_connections_have_their_tcp() -> None:
         documents = [json.loads(line) for line in done.out.splitlines()]
         connections = [each for each in documents if each["kind"] == "connection"]
         assert [("tcp" in each) for each in connections] == [has_tcp] * len(connections)
+
+
+def bomb(folder: Path, *values: bytes) -> str:
+    """Return a capture with records that decompress to much more than they are."""
+    records = make_batch(*values, compression="zstd")
+    data = TopicProduceData("orders", partition_data=[PartitionProduceData(records=records)])
+    frames = (
+        request_bytes(ProduceRequest(acks=-1, topic_data=[data]), 7),
+        response_bytes(ProduceResponse(), 7),
+    )
+    return write_capture(folder, (False, frames[0]), (True, frames[1]))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("options", [["-o", "jsonl"], ["-o", "json"], ["--show", "1"]])
+def test_long_records_are_cut_and_the_result_is_partial(tmp_path: Path, options: list[str]) -> None:
+    """Their size and hash are there; in the raw form nothing is cut."""
+    file = bomb(tmp_path, bytes(2_000_000))
+    done = kdiag("decode", file, "--values", *options)
+    assert done.code == ExitCode.PARTIAL
+    assert "1 record with fields too long to show" in done.err
+    assert "2000000" in done.out
+    assert len(done.out) < 20_000
+    raw = kdiag("decode", file, "--values", "--raw", *options)
+    assert (raw.code, raw.err) == (ExitCode.DONE, "")
+
+
+@pytest.mark.thorough
+def test_records_beyond_the_memory_of_a_run_are_not_shown(tmp_path: Path) -> None:
+    """The document says why, and with more memory they are."""
+    file = bomb(tmp_path, bytes(20_000_000))
+    done = kdiag("decode", file, "--values", "-o", "jsonl", "--max-memory", "16M")
+    assert done.code == ExitCode.PARTIAL
+    assert "1 exchange with records that are not shown" in done.err
+    assert "decompresses to more than 16777216 bytes" in done.out
+    assert '"value_bytes":20000000' in kdiag("decode", file, "--values", "-o", "jsonl").out
