@@ -11,8 +11,9 @@ a line in release.py. Then add the release to tests/rig/real_kafka/releases.py, 
 tests/test_new_release.py lists every table that has to follow.
 
 Written are kdiag/wire/api, kdiag/wire/internal and kdiag/wire/api_keys.py; files of messages that
-are gone are removed. `--clients` writes kdiag/wire/client_table.py as well, of the releases that
-client_table.py here names; Maven and Java take two minutes to fetch them and to ask them.
+are gone are removed. `--clients` writes two tables as well that only Java can fill, in two minutes:
+kdiag/wire/client_table.py, of the releases that client_table.py here names, and
+kdiag/exchange/secrets/harmless_configs.py, of those that the command names.
 Nothing there is edited by hand; ruff (of the dev extra) formats it.
 """
 
@@ -23,6 +24,7 @@ import tempfile
 from pathlib import Path
 
 from kdiag_schema.client_table import CLIENT_TABLE, client_table
+from kdiag_schema.config_table import CONFIG_TABLE, config_table
 from kdiag_schema.maven import fetch_jars
 from kdiag_schema.release import read_release
 from kdiag_schema.tree import tree_of, write_tree
@@ -33,10 +35,13 @@ def main(arguments: list[str]) -> None:
     options = _parse(arguments)
     with tempfile.TemporaryDirectory() as folder:
         fetched = [fetch_jars(version, Path(folder)) for version in options.kafka]
-        releases = [read_release(jars) for jars in [*options.jars, *fetched]]
-    tree = tree_of(releases)
-    if options.clients:
-        tree[CLIENT_TABLE] = client_table()
+        jars = [*options.jars, *fetched]
+        releases = [read_release(each) for each in jars]
+        tree = tree_of(releases)
+        if options.clients:
+            tree[CLIENT_TABLE] = client_table()
+            versions = [each.version for each in releases]
+            tree[CONFIG_TABLE] = config_table(list(zip(versions, jars, strict=True)))
     write_tree(tree, options.into)
 
 
@@ -63,7 +68,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--clients",
         action="store_true",
-        help="write as well what the clients of each release speak",
+        help="write as well the versions that clients speak, and the settings without secrets",
     )
     parser.add_argument(
         "--into",

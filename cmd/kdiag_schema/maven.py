@@ -27,7 +27,7 @@ POM: Final = """\
 
 
 def fetch_jars(version: str, into: Path) -> Path:
-    """Copy the jars of a Kafka release that hold schemas into a folder of that name.
+    """Copy the jars of a Kafka release, and those that they need, into a folder of its name.
 
     Args:
         version: the release, such as `4.4.0`.
@@ -37,7 +37,7 @@ def fetch_jars(version: str, into: Path) -> Path:
         FileNotFoundError: if there is no Maven.
         subprocess.CalledProcessError: if Maven fails; it has said why.
     """
-    return _copy_dependencies("kafka_2.13", version, "org.apache.kafka", into / version)
+    return _copy_dependencies("kafka_2.13", version, "", into / version)
 
 
 def fetch_clients(version: str, into: Path) -> Path:
@@ -47,7 +47,7 @@ def fetch_clients(version: str, into: Path) -> Path:
 
 
 def _copy_dependencies(artifact: str, version: str, groups: str, target: Path) -> Path:
-    """Copy a jar of Kafka, and what it needs of some groups, into a folder; return the folder."""
+    """Copy a jar of Kafka, and what it needs of some groups or all, into a folder; return that."""
     maven = shutil.which("mvn")
     if maven is None:
         raise FileNotFoundError("mvn is not on the PATH: install Maven, or name folders by --jars")

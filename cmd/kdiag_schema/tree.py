@@ -71,6 +71,7 @@ def write_tree(tree: dict[str, str], into: Path) -> None:
             if f"{folder}/{old.name}" not in tree and old.name != "__init__.py":
                 old.unlink()
     for path, source in tree.items():
+        (into / path).parent.mkdir(parents=True, exist_ok=True)
         (into / path).write_text(source)
     _run_ruff("check", "-q", "--select=I", "--fix", f"--config={FIRST_PARTY}", *tree, cwd=into)
     _run_ruff("format", "-q", *tree, cwd=into)

@@ -40,14 +40,17 @@ def test_the_program_writes_the_modules_and_the_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_what_clients_speak_is_written_if_it_is_asked_for(
+def test_what_java_has_to_be_asked_is_written_on_demand(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Fetching all of them takes minutes."""
     write_release(tmp_path / "jars")
     monkeypatch.setattr("kdiag_schema.__main__.client_table", lambda: "RELEASES  = ()\n")
+    monkeypatch.setattr("kdiag_schema.__main__.config_table", lambda releases: f"A = {releases!r}")
     main(["--jars", str(tmp_path / "jars"), "--into", str(tmp_path / "tree"), "--clients"])
     assert (tmp_path / "tree/kdiag/wire/client_table.py").read_text() == "RELEASES = ()\n"
+    configs = (tmp_path / "tree/kdiag/exchange/secrets/harmless_configs.py").read_text()
+    assert configs.startswith('A = [("9.8.7", ')
 
 
 def test_a_program_without_a_release_says_what_it_wants(

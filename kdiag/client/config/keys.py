@@ -254,69 +254,45 @@ _ACCEPTED: Final = frozenset(
         "background_event_cb",
         "bootstrap.controllers",
         "bootstrap.resolve.timeout.ms",
-        "broker.version.fallback",
-        "builtin.features",
         "check.crcs",
         "closesocket_cb",
         "connect_cb",
         "consume_cb",
-        "coordinator.query.interval.ms",
-        "debug",
         "default_topic_conf",
-        "delivery.report.only.error",
         "delivery.timeout.ms",
         "dr_cb",
         "dr_msg_cb",
         "enable.auto.commit",
-        "enable.auto.offset.store",
-        "enable.gapless.guarantee",
         "enable.idempotence",
         "enable.metrics.push",
-        "enable.partition.eof",
-        "enable.random.seed",
-        "enabled_events",
         "error_cb",
         "exclude.internal.topics",
-        "interceptors",
         "linger.ms",
         "log_cb",
-        "log_level",
         "max.block.ms",
         "max.partition.fetch.bytes",
         "max.request.size",
-        "msg_order_cmp",
         "oauthbearer_token_refresh_cb",
         "offset_commit_cb",
         "opaque",
         "open_cb",
         "partitioner_cb",
-        "produce.offset.report",
-        "queuing.strategy",
         "rebalance_cb",
-        "receive.message.max.bytes",
-        "reconnect.backoff.jitter.ms",
-        "request.required.acks",
         "resolve_cb",
         "retries",
         "security.providers",
         "socket_cb",
-        "ssl.ca.certificate.stores",
         "ssl.certificate.verify_cb",
-        "ssl.curves.list",
         "ssl.keymanager.algorithm",
         "ssl.protocol",
         "ssl.provider",
-        "ssl.providers",
         "ssl.secure.random.implementation",
-        "ssl.sigalgs.list",
         "ssl.trustmanager.algorithm",
         "ssl_ca",
         "ssl_certificate",
         "ssl_engine_callback_data",
         "ssl_key",
-        "statistics.interval.ms",
         "stats_cb",
-        "sticky.partitioning.linger.ms",
         "throttle_cb",
         "transactional.id",
     }
@@ -324,7 +300,32 @@ _ACCEPTED: Final = frozenset(
 """More such settings, by their whole names."""
 
 
-_MORE_SECRETS: Final = ("auth.user.info", ".pem", "token", "credentials", "keytab")
+_LIBRDKAFKA: Final = frozenset(
+    """
+    api.version.fallback.ms api.version.request api.version.request.timeout.ms auto.commit.enable
+    batch.num.messages broker.address.family broker.address.ttl broker.version.fallback
+    builtin.features compression.codec compression.level consume.callback.max.messages
+    coordinator.query.interval.ms debug delivery.report.only.error
+    enable.auto.offset.store enable.gapless.guarantee enable.partition.eof enable.random.seed
+    enabled_events fetch.error.backoff.ms fetch.message.max.bytes fetch.queue.backoff.ms
+    fetch.wait.max.ms group.protocol.type interceptors internal.termination.signal
+    log.connection.close log.queue log.thread.name log_level message.copy.max.bytes
+    message.send.max.retries message.timeout.ms msg_order_cmp offset.store.method offset.store.path
+    offset.store.sync.interval.ms partitioner plugin.library.paths produce.offset.report
+    queue.buffering.backpressure.threshold queue.buffering.max.kbytes queue.buffering.max.messages
+    queue.buffering.max.ms queued.max.messages.kbytes queued.min.messages queuing.strategy
+    receive.message.max.bytes reconnect.backoff.jitter.ms request.required.acks
+    sasl.kerberos.principal sasl.oauthbearer.assertion.jwt.template.file
+    sasl.oauthbearer.metadata.authentication.type sasl.oauthbearer.method socket.blocking.max.ms
+    socket.keepalive.enable socket.max.fails socket.nagle.disable ssl.ca.certificate.stores
+    ssl.crl.location ssl.curves.list ssl.engine.id ssl.engine.location ssl.providers
+    ssl.sigalgs.list statistics.interval.ms sticky.partitioning.linger.ms topic.blacklist
+    topic.metadata.propagation.max.ms topic.metadata.refresh.fast.cnt
+    topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.interval.ms
+    topic.metadata.refresh.sparse
+""".split()  # noqa: SIM905 - 80 names as strings would be 80 lines
+)
+"""Settings that only librdkafka has, and that hold no secret."""
 
 
 def default_ns(key: str) -> int:
@@ -333,13 +334,14 @@ def default_ns(key: str) -> int:
 
 
 def is_secret(name: str) -> bool:
-    """Return whether a setting, known or not, holds a secret, which no output shows."""
-    return name in SECRETS or is_secret_config(name) or name.endswith(_MORE_SECRETS)
+    """Return whether the value of a setting may be a secret, which no output shows."""
+    is_known = name in USED or name in _LIBRDKAFKA
+    return name in SECRETS or (not is_known and is_secret_config(name))
 
 
 def is_accepted(name: str) -> bool:
     """Return whether a setting is one of Kafka's clients that kdiag does not need."""
-    return name in _ACCEPTED or name.startswith(_FAMILIES)
+    return name in _ACCEPTED or name in _LIBRDKAFKA or name.startswith(_FAMILIES)
 
 
 def near_names(name: str) -> list[str]:

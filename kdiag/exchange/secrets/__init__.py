@@ -1,5 +1,6 @@
 """Secrets in exchanges: which fields hold them, and how they are kept out of every output.
 
 * **redaction** replaces secrets in decoded bodies and spans, for everything that is printed;
+* **harmless configs** are the settings that it leaves, as Kafka itself knows them;
 * **masking** overwrites them in the bytes of frames, for captures that are written.
 """

@@ -4,13 +4,17 @@ SASL tokens hold passwords (PLAIN) or bearer tokens, a delegation token's HMAC *
 salted passwords open SCRAM to whoever has them, and configurations hold the passwords of key
 stores. A snapshot of the metadata log holds all of these.
 
-Source: Kafka's own `RequestConvertToJson` and `ConfigDef.Type.PASSWORD`.
+Of configurations only those are shown that are known to hold no secret: plugins such as tiered
+storage bring settings that no list of secrets knows.
+
+Source: Kafka's own `RequestConvertToJson` and `KafkaConfig.maybeSensitive`.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from kdiag.exchange.secrets.harmless_configs import HARMLESS_CONFIGS
 from kdiag.wire import api_keys
 from kdiag.wire.codec.explain import Span
 
@@ -46,16 +50,26 @@ RECORD_SECRETS: Final[dict[str, frozenset[str]]] = {
 }
 """The secret fields of metadata records, by type."""
 
-_SECRET_NAME: Final = re.compile(
-    r"(password|secret|passphrase|jaas\.config|(secret|master|keystore|private)\.key"
-    r"|certificate\.chain|truststore\.certificates)$",
-    re.IGNORECASE,
+_OF_LISTENER: Final = re.compile(
+    r"listener\.name\.[^.]*\."
+    r"(?:[^.]+\.(?=(?:sasl\.(?:jaas\.config|login\.class|(?:login|server)\.callback\.handler\.class)"
+    r"|connections\.max\.reauth\.ms)$))?"
 )
+"""The prefix of a listener and, before settings that may differ by it, of a mechanism.
+
+Source: Kafka's `DynamicBrokerConfig`: `ListenerConfigRegex`, `ListenerMechanismConfigs`.
+"""
+
+_BROKER_LOGGER: Final = 8
+_LOG_LEVELS: Final = frozenset({"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF", "ALL"})
+"""What loggers are set to, whose names are those of classes."""
 
 
 def is_secret_config(name: object) -> bool:
-    """Return whether Kafka calls the configuration of that name a password."""
-    return isinstance(name, str) and _SECRET_NAME.search(name) is not None
+    """Return whether the value of a configuration may be a secret: all that are not known may."""
+    if not isinstance(name, str):
+        return True
+    return name not in HARMLESS_CONFIGS and _OF_LISTENER.sub("", name, 1) not in HARMLESS_CONFIGS
 
 
 def redact_body(api_key: int, body: dict[str, Any], *, is_response: bool) -> None:
@@ -67,8 +81,10 @@ def redact_body(api_key: int, body: dict[str, Any], *, is_response: bool) -> Non
             if holder.get(last) is not None:
                 holder[last] = REDACTED
     if kind in CONFIGS:
-        for config in _at(body, CONFIGS[kind].split(".")):
-            _redact_config(config)
+        holder, _, entries = CONFIGS[kind].partition(".")
+        for resource in _at(body, [holder]):
+            for config in _at(resource, [entries]):
+                _redact_config(config, is_logger=resource.get("resourceType") == _BROKER_LOGGER)
 
 
 def redact_record(record_type: str, value: dict[str, Any]) -> None:
@@ -101,13 +117,20 @@ def _secret_entries(spans: Iterable[Span], configs: str | None) -> set[str]:
     if configs is None:
         return set()
     names = {f"{configs}.name", f"{configs}.synonyms.name"}
+    values = {span.path: span.value for span in spans}
     return {
-        span.path.rpartition(".")[0]
-        for span in spans
-        for path in (_INDEX.sub("", span.path),)
-        if (path in names and is_secret_config(span.value))
-        or (path == f"{configs}.isSensitive" and span.value)
+        entry
+        for path, value in values.items()
+        for entry, plain in ((path.rpartition(".")[0], _INDEX.sub("", path)),)
+        if (plain in names and is_secret_config(value) and not _sets_log_level(values, entry))
+        or (plain == f"{configs}.isSensitive" and value)
     }
+
+
+def _sets_log_level(values: dict[str, object], entry: str) -> bool:
+    """Return whether an entry, or a synonym, sets a logger: `results[0].configs[2]`."""
+    kind = values.get(f"{entry.partition('.')[0]}.resourceType")
+    return kind == _BROKER_LOGGER and values.get(f"{entry}.value") in _LOG_LEVELS
 
 
 def _is_value_of(path: str, entries: set[str]) -> bool:
@@ -122,16 +145,19 @@ def has_secrets(api_key: int) -> bool:
     return not kinds.isdisjoint(SECRETS) or not kinds.isdisjoint(CONFIGS)
 
 
-def _redact_config(config: dict[str, Any]) -> None:
-    """Replace the value of a configuration entry, and of its synonyms, if it is secret."""
-    if config.get("isSensitive") or is_secret_config(config.get("name")):
-        for entry in (config, *(config.get("synonyms") or ())):
-            if entry.get("value") is not None:
-                entry["value"] = REDACTED
-    else:
-        for synonym in config.get("synonyms") or ():
-            if is_secret_config(synonym.get("name")) and synonym.get("value") is not None:
-                synonym["value"] = REDACTED
+def _redact_config(config: dict[str, Any], *, is_logger: bool) -> None:
+    """Replace the value of a configuration entry, and of its synonyms, if it may be secret."""
+    is_secret = config.get("isSensitive") or _is_secret_entry(config, is_logger=is_logger)
+    for entry in (config, *(config.get("synonyms") or ())):
+        if entry.get("value") is not None and (
+            is_secret or _is_secret_entry(entry, is_logger=is_logger)
+        ):
+            entry["value"] = REDACTED
+
+
+def _is_secret_entry(entry: dict[str, Any], *, is_logger: bool) -> bool:
+    is_level = is_logger and entry.get("value") in _LOG_LEVELS
+    return not is_level and is_secret_config(entry.get("name"))
 
 
 def _at(body: dict[str, Any], steps: list[str]) -> Iterator[dict[str, Any]]:

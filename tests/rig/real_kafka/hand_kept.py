@@ -19,7 +19,7 @@ from kdiag.exchange.context import topic_names
 from kdiag.exchange.documents import body
 from kdiag.exchange.line import administration, groups, records
 from kdiag.exchange.mentions import mentions_of
-from kdiag.exchange.secrets import redaction
+from kdiag.exchange.secrets import harmless_configs, redaction
 from kdiag.pcap.kafka import frame_heuristics
 from kdiag.report.sql_report import load_report
 from kdiag.wire import api_keys
@@ -146,6 +146,11 @@ def _generated(kafka: Kafka) -> Iterable[str]:
 def _clients(kafka: Kafka) -> Iterable[str]:
     if client_release(kafka.version) is None:
         yield f"{kafka.version}: add it to CLIENTS, and run python -m kdiag_schema ... --clients"
+
+
+def _harmless_configs(kafka: Kafka) -> Iterable[str]:
+    if kafka.version not in (harmless_configs.__doc__ or ""):
+        yield f"{kafka.version}: run python -m kdiag_schema ... --clients"
 
 
 def _oracle(kafka: Kafka) -> Iterable[str]:
@@ -324,6 +329,7 @@ def is_file(place: str) -> bool:
 HAND_KEPT: Final = (
     HandKept("kdiag/wire/api/table.py", _generated),
     HandKept("cmd/kdiag_schema/client_table.py: CLIENTS", _clients),
+    HandKept("kdiag/exchange/secrets/harmless_configs.py", _harmless_configs),
     HandKept("tests/data/oracle: README.md says how", _oracle),
     HandKept("README.md", _texts),
     HandKept("captures: record_captures.py records them", _looked_at("4.4.0", "in no capture")),

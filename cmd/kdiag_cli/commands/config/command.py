@@ -96,8 +96,8 @@ def show(  # noqa: PLR0913 - a parameter for each option
 ) -> None:
     """Show the settings that live commands would use with these options.
 
-    Passwords, keys and JAAS configurations are redacted. Likely mistakes are reported
-    on stderr.
+    Passwords, keys, JAAS configurations, and the values of settings that neither Kafka nor
+    librdkafka knows are redacted. Likely mistakes are reported on stderr.
     """
     options = LiveOptions(
         bootstrap_server,

@@ -73,6 +73,10 @@ def test_some_names_are_near_nothing() -> None:
         "basic.auth.user.info",
         "sasl.oauthbearer.client.secret",
         "my.own.password",
+        "my.api.key",
+        "connection.string",
+        "metric.reporters.license",
+        "queue.buffering.max.secret",
     ],
 )
 def test_secrets_are_known_by_their_name(name: str) -> None:
@@ -80,9 +84,32 @@ def test_secrets_are_known_by_their_name(name: str) -> None:
     assert is_secret(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["sasl.username", "sasl.password.file", "sasl.oauthbearer.token.endpoint.url"]
+@for_each(
+    "name",
+    [
+        "sasl.username",
+        "sasl.password.file",
+        "sasl.oauthbearer.token.endpoint.url",
+        "queue.buffering.max.ms",
+        "linger.ms",
+        "bootstrap.servers",
+    ],
 )
 def test_what_stands_beside_secrets_is_none(name: str) -> None:
-    """Who logs in and where from may be shown."""
+    """Who logs in and where from may be shown, and what Kafka's clients or librdkafka know."""
     assert not is_secret(name)
+
+
+def test_passwords_are_the_only_settings_of_kafkas_clients_that_are_hidden() -> None:
+    """What else is hidden is unknown to them."""
+    assert {name for name in SETTINGS["java"] if is_secret(name)} == {
+        "sasl.jaas.config",
+        "sasl.oauthbearer.assertion.private.key.passphrase",
+        "sasl.oauthbearer.client.credentials.client.secret",
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.password",
+        "ssl.truststore.certificates",
+        "ssl.truststore.password",
+    }

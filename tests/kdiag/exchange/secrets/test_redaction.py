@@ -104,7 +104,7 @@ def _body_bytes(message: Struct, version: int, data: bytes, *, is_response: bool
 
 
 def test_values_of_other_settings_stay() -> None:
-    """Only what Kafka calls a password is one."""
+    """Kafka knows their types."""
     body = to_json(MESSAGES[-1][0], 1)
     redact_body(44, body, is_response=False)
     values = [config["value"] for config in body["resources"][0]["configs"]]
@@ -122,11 +122,11 @@ def test_values_of_other_settings_stay() -> None:
         ("delegation.token.max.lifetime.ms", False),
         ("sasl.oauthbearer.token.endpoint.url", False),
         ("password.encoder.iterations", False),
-        (None, False),
+        (None, True),
     ],
 )
 def test_settings_are_secret_by_their_names(name: str | None, is_secret: bool) -> None:  # noqa: FBT001 - a parameter of the table
-    """The names are those of Kafka's settings of the type password."""
+    """Those of Kafka's type PASSWORD, and those that have no name."""
     assert is_secret_config(name) is is_secret
 
 
@@ -169,16 +169,16 @@ def test_what_the_broker_calls_sensitive_is_hidden_in_spans_as_in_bodies() -> No
 
     entries = [
         entry("own.plugin", is_sensitive=True, synonym="own.plugin"),
-        entry("retention", is_sensitive=False, synonym="ssl.key.password"),
+        entry("retention.ms", is_sensitive=False, synonym="ssl.key.password"),
         entry("ssl.key.password", is_sensitive=False, synonym="plain"),
-        entry("segment", is_sensitive=False, synonym="segment"),
+        entry("segment.ms", is_sensitive=False, synonym="segment.ms"),
     ]
     message = DescribeConfigsResponse(results=[DescribeConfigsResult(configs=entries)])
     body = to_json(message, 4)
     redact_body(32, body, is_response=True)
     spans = explain(DescribeConfigsResponse, 4, encode(message, 4)).spans
     hidden = redact_spans(32, spans, is_response=True)
-    shown = {"value-of-retention", "value-of-segment", "synonym-of-segment"}
+    shown = {"value-of-retention.ms", "value-of-segment.ms", "synonym-of-segment.ms"}
 
     assert {text for text in _texts(body) if "-of-" in text} == shown
     assert {str(span.value) for span in hidden if "-of-" in str(span.value)} == shown
