@@ -26,7 +26,7 @@ _INDENT: Final = "    "
 _NONE: Final = "None"
 
 
-class Outcome(NamedTuple):
+class AnswerPart(NamedTuple):
     """What one part of a response came to.
 
     Attributes:
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
 Found = Callable[[int, str | bytes | None, int | None], object]
 
 
-def outcomes_of(response: Side, most: int) -> list[Outcome]:
+def outcomes_of(response: Side, most: int) -> list[AnswerPart]:
     """Return the outcomes in a response that was read, of a large one the first.
 
     Args:
@@ -54,12 +54,12 @@ def outcomes_of(response: Side, most: int) -> list[Outcome]:
     walk = _walk_of(cls, response.version)
     if walk is None:
         return []
-    found: list[Outcome] = []
+    found: list[AnswerPart] = []
 
     def note(error_code: int, topic: str | bytes | None, partition: int | None) -> None:
         if len(found) < most:
             named = uuid_text(topic) if isinstance(topic, bytes) else topic
-            found.append(Outcome(error_code, None if topic == ZERO_UUID else named, partition))
+            found.append(AnswerPart(error_code, None if topic == ZERO_UUID else named, partition))
 
     walk(response.message, note)
     return found

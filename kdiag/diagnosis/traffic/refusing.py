@@ -105,7 +105,7 @@ _Place = tuple[Asker, int, str, int | None]
 """Whose requests of which API, about what, and which partition."""
 
 
-class Refusal(NamedTuple):
+class RefusedWork(NamedTuple):
     """What is refused to whom.
 
     Attributes:
@@ -193,8 +193,8 @@ class Refusing:
 
     def __init__(self, names: TopicNames) -> None:
         self.asked: Counter[tuple[Asker, int]] = Counter()
-        self.refused: Ledgers[Refusal, RefusalLedger] = Ledgers(RefusalLedger)
-        self.requests: Counter[Refusal] = Counter()
+        self.refused: Ledgers[RefusedWork, RefusalLedger] = Ledgers(RefusalLedger)
+        self.requests: Counter[RefusedWork] = Counter()
         self.changes = Changes()
         self.instances = Instances()
         self.last_ns = 0
@@ -240,7 +240,7 @@ class Refusing:
 
     def _learn_topics(self, topics: Iterable[str]) -> None:
         if len(self._topics) < _MOST_TOPICS:
-            self._topics |= topics
+            self._topics.update(topics)
 
     def _look(self, asked: tuple[Asker, int], dissection: Dissection) -> None:
         """Count what each part of an answer came to."""
@@ -265,16 +265,16 @@ class Refusing:
 
     def _refuse(
         self, exchange: Exchange, code: int, subject: tuple[str, str], place: _Place
-    ) -> Refusal:
+    ) -> RefusedWork:
         """Count a part of an answer that refuses; return what is refused as a whole."""
-        *asked, _, index = place
+        client, api_key, _, index = place
         if error_name(code) in _OF_BROKERS:
             subject, index = (exchange.connection.broker, "broker"), None
-        refusal = Refusal(asked[0], asked[1], code, *subject, index)
+        refusal = RefusedWork(client, api_key, code, *subject, index)
         ledger = self.refused.of(refusal)
         if ledger is not None:
             ledger.add(exchange)
-            self._hindered.add((asked[0], asked[1]))
+            self._hindered.add((client, api_key))
             known = self._by_place.setdefault(place, [])
             if not any(each is ledger for each in known):
                 known.append(ledger)
@@ -285,9 +285,9 @@ class Refusing:
         """Return the clients that were refused something that lasted or matters."""
         return frozenset(key.client for found in self._groups() for key, _ in found)
 
-    def _groups(self) -> list[list[tuple[Refusal, RefusalLedger]]]:
+    def _groups(self) -> list[list[tuple[RefusedWork, RefusalLedger]]]:
         """Return what was refused by error and what it is about, as far as it matters."""
-        groups: dict[tuple[int, str, str], list[tuple[Refusal, RefusalLedger]]] = {}
+        groups: dict[tuple[int, str, str], list[tuple[RefusedWork, RefusalLedger]]] = {}
         for key, of in self.refused.items():
             about = self._names.name(key.about) or key.about
             groups.setdefault((key.error_code, key.kind, about), []).append((key, of))
@@ -316,7 +316,7 @@ class Refusing:
                 yield from findings_of(rule, [case])
 
     def _evidence(
-        self, found: Sequence[tuple[Refusal, RefusalLedger]], causes: Sequence[str]
+        self, found: Sequence[tuple[RefusedWork, RefusalLedger]], causes: Sequence[str]
     ) -> dict[str, Any]:
         """Return the evidence of what is refused with one error about one thing."""
         from kdiag.diagnosis.error_codes.catalog import ADVICE  # noqa: PLC0415 - 20 ms
@@ -353,7 +353,7 @@ class Refusing:
         }
 
     def _when(
-        self, found: Sequence[tuple[Refusal, RefusalLedger]], first_ns: int, last_ns: int
+        self, found: Sequence[tuple[RefusedWork, RefusalLedger]], first_ns: int, last_ns: int
     ) -> str:
         clock = Clockface()
         first, last = (clock.text(each)[_OF_DAY_MS] for each in (first_ns, last_ns))
@@ -366,7 +366,7 @@ class Refusing:
 
     def _because(
         self,
-        refusal: Refusal,
+        refusal: RefusedWork,
         error: str,
         first_ns: int,
         by_client: Counter[str],

@@ -23,8 +23,10 @@ def test_a_line_tells_what_was_written_and_masked(tmp_path: Path) -> None:
         f"kdiag: wrote 136 packets of 6 connections to {tmp_path / 'out.pcap'}; "
         "masked secrets in 6 packets, which --show-secrets leaves as they are\n"
     )
-    told = kdiag("decode", tmp_path / "out.pcap", "--summary").out
-    assert told == kdiag("decode", SASL, "--summary").out
+    shown = kdiag("decode", tmp_path / "out.pcap", "--summary").out
+    assert shown.replace(str(tmp_path / "out.pcap"), str(SASL)) == (
+        kdiag("decode", SASL, "--summary").out
+    )
 
 
 @pytest.mark.thorough
