@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Self
 import numpy as np
 
 from kdiag.errors import CaptureError
+from kdiag.exchange.secrets.new_file import open_new
 from kdiag.pcap.encapsulation import NO_PORTS
 from kdiag.pcap.files.block import PacketBlock
 from kdiag.pcap.packets.address import AddressBook
@@ -142,7 +143,7 @@ class LiveCapture:
         self._has_header = False
         if write is not None:
             try:
-                self._file = write.open("wb")
+                self._file = open_new(write, is_private=True)
             except OSError as error:
                 self.close()
                 raise CaptureError(str(write), f"cannot be written: {error.strerror}") from error

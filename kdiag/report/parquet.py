@@ -13,6 +13,7 @@ from kdiag.errors import ReportError
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Connection, Gap
+from kdiag.exchange.secrets.new_file import open_new
 from kdiag.pcap.files.capture_facts import CaptureFacts
 from kdiag.report.arrow import TableBatches, arrow_schema
 from kdiag.report.tables.catalog import DEFAULT_CHOICE, TABLES, TableChoice
@@ -54,6 +55,7 @@ class ParquetTables:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for table in choice.tables:
+                open_new(self._hidden(table.name), is_private=choice.show_secrets).close()
                 self._writers[table.name] = parquet.ParquetWriter(
                     self._hidden(table.name), arrow_schema(table), compression=_COMPRESSION
                 )

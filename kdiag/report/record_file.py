@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from kdiag.errors import ReportError
+from kdiag.exchange.secrets.new_file import open_new
 from kdiag.wire.records.record import Header
 
 _COMPRESSION: Final = "zstd"
@@ -74,6 +75,7 @@ class RecordFile:
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_rows = self._waiting_bytes = 0
         try:
+            open_new(self._hidden, is_private=False).close()
             self._writer = parquet.ParquetWriter(self._hidden, SCHEMA, compression=_COMPRESSION)
         except OSError as error:
             raise self._failure(error) from error

@@ -2,5 +2,6 @@
 
 * **redaction** replaces secrets in decoded bodies and spans, for everything that is printed;
 * **harmless configs** are the settings that it leaves, as Kafka itself knows them;
-* **masking** overwrites them in the bytes of frames, for captures that are written.
+* **masking** overwrites them in the bytes of frames, for captures that are written;
+* **new_file** opens files in the place of others, for their owner alone if they hold secrets.
 """

@@ -46,7 +46,7 @@ class TrafficRecorder:
         Raises:
             CaptureError: if it cannot be written.
         """
-        self._file: SavefileWriter | None = SavefileWriter(path, LINKTYPE_RAW)
+        self._file: SavefileWriter | None = SavefileWriter(path, LINKTYPE_RAW, is_private=True)
         self._clock = clock
         self._lock = Lock()
         self._count = 0

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from kdiag.exchange.secrets.new_file import make_private_folder
 from kdiag.lab.controller.cluster_image import ClusterImage, TopicImage
 from kdiag.lab.log.files.checkpoint import read_text, write_whole
 from kdiag.lab.log.refusal import LogFileError
@@ -80,7 +81,7 @@ def make_folder(folder: Path) -> None:
         LogFileError: if that fails.
     """
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
         if not os.access(folder, os.W_OK):
             raise LogFileError(folder, "this user may not write there; use another folder")
     except OSError as error:

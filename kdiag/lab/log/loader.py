@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kdiag.clock import NS_PER_MS, Clock
+from kdiag.exchange.secrets.new_file import make_private_folder
 from kdiag.lab.log import leader_epochs
 from kdiag.lab.log.config import LogConfig
 from kdiag.lab.log.files import names
@@ -133,7 +134,7 @@ class _Loader:
         self._now_ms = clock.epoch_ns() // NS_PER_MS
         self._segments = LogSegments()
         with disk_faults(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder)
         self._epochs = LeaderEpochs(folder / leader_epochs.FILE_NAME)
 
     def load(self) -> LoadedLog:

@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from kdiag.clock import Clock
+from kdiag.exchange.secrets.new_file import PRIVATE_FILE, make_private_folder
 from kdiag.lab.log.config import LogConfig
 from kdiag.lab.log.files import checkpoint
 from kdiag.lab.log.files.checkpoint import TopicPartition
@@ -227,8 +228,8 @@ def _locked(folder: Path) -> int:
     """
     path = folder / LOCK
     with disk_faults(path):
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        make_private_folder(folder)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from kdiag.clock import NS_PER_S, Clock, SystemClock
 from kdiag.errors import ConfigError, KdiagError
+from kdiag.exchange.secrets.new_file import open_new
 from kdiag.lab.broker.seed_records import append_batch, seed_records
 from kdiag.lab.controller.quorum_controller import NewTopic
 from kdiag.lab.fault.grammar import parse_fault
@@ -104,7 +105,8 @@ def run_scenario(
     with TemporaryDirectory(prefix="kdiag-scenario-") as folder:
         outcome = run.run(Path(folder))
         if capture is not None:
-            capture.write_bytes((Path(folder) / "lab.pcapng").read_bytes())
+            with open_new(capture, is_private=True) as file:
+                file.write((Path(folder) / "lab.pcapng").read_bytes())
     return outcome._replace(took_ns=clock.monotonic_ns() - began_ns)
 
 

@@ -2,20 +2,13 @@
 
     write_private(folder / "client.properties", b"...")
 
-A file that is there already is replaced by a new one, lest it keeps the rights that it had: whoever
-could read the old one, or has it open, does not get to see what the new one says.
-
-Source: open(2), `O_EXCL`.
+A file or link that is there already is replaced, as `open_new` says.
 """
 
-import os
 from pathlib import Path
-from typing import Final
 
 from kdiag.errors import ConfigError
-
-_PRIVATE: Final = 0o600
-_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+from kdiag.exchange.secrets.new_file import open_new
 
 
 def write_private(path: Path, data: bytes) -> None:
@@ -32,9 +25,7 @@ def write_private(path: Path, data: bytes) -> None:
         ConfigError: if it cannot be written.
     """
     try:
-        path.unlink(missing_ok=True)
-        descriptor = os.open(path, _FLAGS, _PRIVATE)
-        with os.fdopen(descriptor, "wb") as file:
+        with open_new(path, is_private=True) as file:
             file.write(data)
     except OSError as error:
         raise ConfigError(str(path), "lab", f"cannot be written: {error.strerror}") from None

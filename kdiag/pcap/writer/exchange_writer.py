@@ -46,7 +46,7 @@ class ExchangeWriter:
 
     def __init__(self, path: Path, *, keep_secrets: bool = False) -> None:
         """Start a file; one of that name is lost."""
-        self._file = SavefileWriter(path, LINKTYPE_RAW)
+        self._file = SavefileWriter(path, LINKTYPE_RAW, is_private=keep_secrets)
         self._keep_secrets = keep_secrets
         self._connections: dict[str, SyntheticConnection] = {}
         self._open: dict[tuple[Endpoint, Endpoint], SyntheticConnection] = {}

@@ -97,6 +97,11 @@ class ExtractNotes:
             if is_same and is_wanted and former.connection.close_reason == "jump":
                 yield extent.connection.number
 
+    @property
+    def keeps_secrets(self) -> bool:
+        """Return whether nothing is overwritten."""
+        return self._masks is None
+
     def masks_of(self, extent: Extent, side: int) -> list[Mask]:
         """Return what is overwritten in a direction."""
         return [] if self._masks is None else self._masks.of(extent, side)
@@ -116,7 +121,7 @@ def write_extract(
     Raises:
         CaptureError: the file cannot be written, or the captures are others now.
     """
-    with PacketFile(path) as file:
+    with PacketFile(path, is_private=notes.keeps_secrets) as file:
         writer = _ExtractWriter(notes, file, reader)
         before = 0
         for block, batch in reader.read_blocks():

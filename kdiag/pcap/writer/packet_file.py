@@ -39,9 +39,9 @@ class PacketFile(CaptureFile):
         packets: how many were written.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Start a file; one of that name is lost. It is a pcapng if its name ends with that."""
-        super().__init__(path)
+    def __init__(self, path: Path, *, is_private: bool = False) -> None:
+        """Start a file, as `CaptureFile` does. It is a pcapng if its name ends with that."""
+        super().__init__(path, is_private=is_private)
         self.packets = 0
         self._is_pcapng = path.suffix == PCAPNG_SUFFIX
         self._interfaces: dict[int, int] = {}

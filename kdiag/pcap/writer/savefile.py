@@ -12,6 +12,7 @@ from typing import Final, Self
 
 from kdiag.clock import NS_PER_S
 from kdiag.errors import CaptureError
+from kdiag.exchange.secrets.new_file import open_new
 
 LINKTYPE_RAW: Final = 101
 """Packets that start with their IP header, of either version."""
@@ -56,11 +57,16 @@ class CaptureFile:
         CaptureError: from any method, when the file cannot be written.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Start a file; one of that name is lost."""
+    def __init__(self, path: Path, *, is_private: bool = False) -> None:
+        """Start a file; one of that name is lost.
+
+        Args:
+            path: of the file.
+            is_private: whether its owner alone may read it.
+        """
         self._path = path
         try:
-            self._file = path.open("wb")
+            self._file = open_new(path, is_private=is_private)
         except OSError as error:
             raise self._error(error) from error
 
@@ -108,9 +114,9 @@ class CaptureFile:
 class SavefileWriter(CaptureFile):
     """A capture file that packets are appended to."""
 
-    def __init__(self, path: Path, link_type: int) -> None:
-        """Start a file; one of that name is lost. It is a pcapng if its name ends with that."""
-        super().__init__(path)
+    def __init__(self, path: Path, link_type: int, *, is_private: bool = False) -> None:
+        """Start a file, as `CaptureFile` does. It is a pcapng if its name ends with that."""
+        super().__init__(path, is_private=is_private)
         self._is_pcapng = path.suffix == PCAPNG_SUFFIX
         self._write(
             section_header() + interface_block(link_type)

@@ -8,6 +8,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from pyspark.sql.datasource import (
 from kdiag.clock import ALWAYS, SystemClock, TimeRange
 from kdiag.errors import CaptureError
 from kdiag.exchange.line.quantities import parse_moment_ns
+from kdiag.exchange.secrets.new_file import PRIVATE_FOLDER, is_private_folder
 from kdiag.pipeline.dataframes.plan import load_plan, plan_of
 from kdiag.pipeline.decode import FlowRules
 from kdiag.pipeline.input.split_packets import FAILFAST, PERMISSIVE
@@ -58,7 +60,6 @@ _OPTIONS: Final = frozenset(
         "show_secrets",
     }
 )
-_PRIVATE: Final = 0o700
 
 
 class TableReader(DataSourceReader):
@@ -191,12 +192,14 @@ def own_folder() -> str:
     """Return the folder for plans of whoever runs this, on this machine alone.
 
     Raises:
-        CaptureError: if it is somebody else's.
+        CaptureError: if others made it, or may write into it: whoever can writes the plans.
     """
     folder = Path(tempfile.gettempdir(), f"kdiag-plans-{os.getuid()}")
-    folder.mkdir(mode=_PRIVATE, exist_ok=True)
-    if folder.stat().st_uid != os.getuid():
-        raise CaptureError(str(folder), "belongs to somebody else: name another by staging")
+    with suppress(FileExistsError):
+        folder.mkdir(mode=PRIVATE_FOLDER)
+    if not is_private_folder(folder):
+        todo = "remove it, or name another folder with the option staging"
+        raise CaptureError(str(folder), f"is a link, or not of this user alone: {todo}")
     return str(folder)
 
 

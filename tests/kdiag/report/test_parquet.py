@@ -1,4 +1,6 @@
+import os
 import resource
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +13,7 @@ from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.report.arrow import arrow_schema
 from kdiag.report.parquet import ParquetTables, table_file
-from kdiag.report.tables.catalog import TABLES, TableChoice
+from kdiag.report.tables.catalog import DEFAULT_CHOICE, TABLES, TableChoice
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from recordings.exchange_maker import make_connection, make_exchange
 
@@ -78,14 +80,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         ParquetTables(tmp_path / "file" / "tables", TopicNames())
 
 
-def test_a_disk_that_is_full_at_once_is_one_error(tmp_path: Path) -> None:
-    """/dev/full has no room for anything."""
-    (tmp_path / ".exchanges.parquet.partial").symlink_to("/dev/full")
-
-    with pytest.raises(ReportError, match="cannot be written"):
-        ParquetTables(tmp_path, TopicNames())
-
-
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
     """Let no file grow beyond a size."""
@@ -95,6 +89,35 @@ def largest_file(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_disk_that_is_full_at_once_is_one_error(tmp_path: Path) -> None:
+    """The first bytes of a table say so."""
+    with largest_file(2), pytest.raises(ReportError, match="cannot be written"):
+        ParquetTables(tmp_path, TopicNames())
+
+
+@pytest.mark.parametrize(
+    ("choice", "mode"), [(DEFAULT_CHOICE, 0o644), (TableChoice(show_secrets=True), 0o600)]
+)
+def test_tables_with_secrets_are_their_owners_alone(
+    tmp_path: Path, choice: TableChoice, mode: int
+) -> None:
+    """A link that somebody has put in their place, or in that of a part, is not followed."""
+    target = tmp_path / "target"
+    target.write_text("precious")
+    for name in ("gaps.parquet", ".gaps.parquet.partial"):
+        (tmp_path / name).symlink_to(target)
+    before = os.umask(0o022)
+    try:
+        ParquetTables(tmp_path, TopicNames(), choice).finish()
+    finally:
+        os.umask(before)
+
+    modes = {stat.S_IMODE(each.lstat().st_mode) for each in tmp_path.glob("*.parquet")}
+    assert modes == {mode}
+    assert not (tmp_path / "gaps.parquet").is_symlink()
+    assert target.read_text() == "precious"
 
 
 def test_a_disk_that_becomes_full_is_one_error(tmp_path: Path) -> None:

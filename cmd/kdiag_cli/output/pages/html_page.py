@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kdiag.errors import ConfigError, install_command
+from kdiag.exchange.secrets.new_file import open_new
 from kdiag_cli.output.chart import Axis, Bar, BarChart, Grid, LineChart, SpanChart, number
 from kdiag_cli.output.pages.policy import policy_element
 from kdiag_cli.output.terminal import harmless
@@ -92,7 +93,8 @@ def write_page(file: Path, title: str, parts: Iterable[Part]) -> None:
         f"<h1>{heading}</h1>\n{body}\n</body>\n</html>\n"
     )
     try:
-        file.write_text(page, encoding="utf-8", errors="replace")
+        with open_new(file, is_private=False) as stream:
+            stream.write(page.encode(errors="replace"))
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
         raise ConfigError("--html", str(file), f"cannot be written: {why}") from None

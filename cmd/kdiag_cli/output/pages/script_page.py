@@ -22,6 +22,7 @@ import msgspec
 
 from kdiag.errors import ConfigError
 from kdiag.exchange.line.phrase import count
+from kdiag.exchange.secrets.new_file import open_new
 from kdiag_cli.output.pages.parts import (
     Cell,
     Detail,
@@ -66,7 +67,8 @@ def write_script_page(
     page = "\n".join(_page(title, lines, filled, script)).encode("utf-8", "replace")
     part = file.with_name(f".{file.name}.partial")
     try:
-        part.write_bytes(page)
+        with open_new(part, is_private=False) as stream:
+            stream.write(page)
         part.replace(file)
     except OSError as error:
         with suppress(OSError):

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kdiag.exchange.secrets.new_file import open_new
 from kdiag.lab.log.refusal import LogFileError, disk_faults
 
 VERSION: Final = 0
@@ -45,7 +46,8 @@ def write_whole(path: Path, data: bytes) -> None:
     """
     beside = path.with_name(f"{path.name}.tmp")
     with disk_faults(path):
-        beside.write_bytes(data)
+        with open_new(beside, is_private=True) as file:
+            file.write(data)
         beside.replace(path)
 
 

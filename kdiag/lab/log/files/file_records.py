@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kdiag.errors import DecodeError
+from kdiag.exchange.secrets.new_file import PRIVATE_FILE
 from kdiag.lab.log.refusal import LogFileError, disk_faults
 from kdiag.wire.records.batch import HEADER_BYTES, MAGIC_2, RecordBatch
 from kdiag.wire.records.batches import MAGIC_OFFSET, read_batches
@@ -79,7 +80,7 @@ class FileRecords:
         self.path = path
         self.fd = -1
         with disk_faults(path):
-            self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
             self.size = os.fstat(self.fd).st_size
         if self.size > MAX_FILE_BYTES:
             raise LogFileError(path, f"{self.size} bytes, a segment has up to {MAX_FILE_BYTES}")

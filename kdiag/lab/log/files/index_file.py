@@ -17,6 +17,7 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import ClassVar, Final
 
+from kdiag.exchange.secrets.new_file import PRIVATE_FILE
 from kdiag.lab.log.refusal import LogFileError, disk_faults
 
 MAX_READ_BYTES: Final = 1 << 29
@@ -132,7 +133,7 @@ class IndexFile:
         data = self._data()
         if self._fd < 0:
             with disk_faults(self.path):
-                self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
         return data
 
     def _append(self, entry: bytes) -> None:

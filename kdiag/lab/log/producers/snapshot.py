@@ -14,6 +14,7 @@ from struct import Struct
 from typing import Final
 
 from kdiag.errors import DecodeError
+from kdiag.exchange.secrets.new_file import open_new
 from kdiag.lab.log.producers.entry import BatchMetadata, ProducerStateEntry
 from kdiag.lab.log.refusal import LogFileError, disk_faults
 from kdiag.wire.codec.messages import decode, encode
@@ -50,7 +51,7 @@ def write_snapshot(path: Path, entries: Iterable[ProducerStateEntry]) -> None:
         ]
     )
     checked = encode(message, VERSION)[4:]
-    with disk_faults(path), path.open("wb") as file:
+    with disk_faults(path), open_new(path, is_private=True) as file:
         file.write(_HEAD.pack(VERSION, crc32c(checked)) + checked)
 
 

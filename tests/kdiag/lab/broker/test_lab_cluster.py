@@ -113,6 +113,19 @@ def test_topics_and_records_are_there_again_at_the_next_start(tmp_path: Path) ->
     assert offsets == [0, 2]
 
 
+def test_what_a_lab_keeps_is_its_owners_alone(tmp_path: Path) -> None:
+    """The folder, those above it that it makes, and the files in one that was there before."""
+    old = tmp_path / "old"
+    old.mkdir(mode=0o755)
+    for folder in (tmp_path / "new" / "data", old):
+        settings = LabSettings(folder=folder, topics=(NewTopic("orders", 1),))
+        with LabCluster(settings) as lab, LabClient(lab.nodes[0].port) as client:
+            client.ask(produce_request("orders", 0, batch(2)), ProduceResponse, 9)
+    left = [*(tmp_path / "new").rglob("*"), tmp_path / "new", *old.rglob("*")]
+    assert "cluster.json" in [each.name for each in left]
+    assert [each for each in left if each.stat().st_mode & 0o077] == []
+
+
 def test_nothing_is_left_when_it_ends() -> None:
     """Neither threads nor files."""
     before = set(threading.enumerate())

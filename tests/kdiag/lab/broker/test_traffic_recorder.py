@@ -96,6 +96,13 @@ def test_tls_is_recorded_without_it_and_tokens_not_at_all(tmp_path: Path) -> Non
     }
 
 
+def test_a_recording_is_its_owners_alone(tmp_path: Path) -> None:
+    """It has what clients sent."""
+    path = tmp_path / "lab.pcap"
+    with TrafficRecorder(path, SystemClock()):
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_file_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     """Before anything runs."""
     with pytest.raises(CaptureError, match="No such file"):

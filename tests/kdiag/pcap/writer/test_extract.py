@@ -1,4 +1,5 @@
 import os
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -212,6 +213,22 @@ def test_secrets_stay_where_that_is_asked_for(tmp_path: Path) -> None:
     assert counts.secret_packets == counts.unknown_packets == 0
     same = zip(packets_of(SASL), packets_of(tmp_path / "out.pcap"), strict=True)
     assert all(bytes(one) == bytes(other) for one, other in same)
+
+
+def test_an_extract_with_secrets_is_its_owners_alone(tmp_path: Path) -> None:
+    """One without them has the usual rights; a link is replaced by either."""
+    target = tmp_path / "target"
+    target.write_text("precious")
+    before = os.umask(0o022)
+    try:
+        for keeps_secrets, mode in ((True, 0o600), (False, 0o644)):
+            file = tmp_path / f"{mode:o}.pcap"
+            file.symlink_to(target)
+            Reading(SASL, keeps_secrets=keeps_secrets).extract(file)
+            assert file.lstat().st_mode == stat.S_IFREG | mode
+    finally:
+        os.umask(before)
+    assert target.read_text() == "precious"
 
 
 def test_a_secret_may_lie_where_sequence_numbers_start_again(tmp_path: Path) -> None:

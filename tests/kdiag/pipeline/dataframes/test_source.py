@@ -1,4 +1,5 @@
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -160,9 +161,28 @@ def test_plans_lie_where_nobody_else_reads_them(
     assert folder.stat().st_mode & 0o777 == 0o700
     monkeypatch.setattr("os.getuid", lambda: 4711)
     other = tmp_path / "kdiag-plans-4711"
-    other.mkdir()
-    with pytest.raises(CaptureError, match="belongs to somebody else"):
+    other.mkdir(mode=0o700)
+    with pytest.raises(CaptureError, match="is a link, or not of this user alone: remove it"):
         own_folder()
+
+
+def test_a_folder_of_plans_that_others_have_prepared_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever can write a plan says what the next query reads; one of an earlier run is taken."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder, elsewhere = tmp_path / f"kdiag-plans-{os.getuid()}", tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    folder.symlink_to(elsewhere)
+    with pytest.raises(CaptureError, match="is a link"):
+        own_folder()
+    folder.unlink()
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.raises(CaptureError, match="not of this user alone"):
+        own_folder()
+    folder.chmod(0o700)
+    assert own_folder() == own_folder() == str(folder)
 
 
 @pytest.mark.thorough

@@ -111,6 +111,16 @@ def test_a_page_needs_nothing_but_itself(page: Path) -> None:
     }
 
 
+def test_a_page_replaces_a_link(tmp_path: Path) -> None:
+    """What that leads to stays as it is."""
+    target, file = tmp_path / "target", tmp_path / "page.html"
+    target.write_text("precious")
+    file.symlink_to(target)
+    write_page(file, "Title", [])
+    assert target.read_text() == "precious"
+    assert file.read_text().startswith("<!DOCTYPE html>")
+
+
 def test_a_page_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
     """The option and the file are in the message."""
     file = tmp_path / "missing" / "page.html"
