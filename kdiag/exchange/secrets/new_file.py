@@ -62,7 +62,7 @@ def make_private_folder(folder: Path) -> None:
     Raises:
         OSError: if that fails.
     """
-    if not folder.parent.is_dir():
+    if not folder.parent.exists():
         make_private_folder(folder.parent)
     folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
 
