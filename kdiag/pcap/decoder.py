@@ -31,7 +31,7 @@ from kdiag.pcap.tcp.counts import Counts
 from kdiag.pcap.tcp.extent import Extents
 from kdiag.pcap.tcp.reassembly import Moment, Recording
 from kdiag.pcap.tcp.sightings import Lead, Link, Sightings
-from kdiag.pcap.tcp.silence import MAX_REMEMBERED, SilenceWatch
+from kdiag.pcap.tcp.silence import LateEchoes, SilenceWatch
 from kdiag.pcap.tcp.sorted_batch import LEFT_OUT, SYN, FlowRows, SegmentRow, SortedBatch
 from kdiag.pcap.tls.keylog import KeyLog
 
@@ -95,7 +95,7 @@ class CaptureDecoder:
         self._last_number = 0
         self._unresolved: dict[Flow, None] = {}
         self._closed: dict[Flow, int] = {}
-        self._remembered: dict[tuple[int, int], None] = {}
+        self._echoes = LateEchoes()
         self._now = Moment(0, 0)
         self._latest_ns = 0
         self._over: dict[Flow, int | None] = {}
@@ -308,8 +308,8 @@ class CaptureDecoder:
             self._resume_displaced(endpoints, row, batch)
         flow = self._still_open(endpoints, row, batch)
         if flow is None:
-            if endpoints in self._remembered and not row.size and not row.flags & SYN:
-                return None  # a late echo of a connection that has ended
+            if not row.size and not row.flags & SYN and self._echoes.has(endpoints, row.time_ns):
+                return None
             flow = self._begin(endpoints, row)
         if row.payload != LEFT_OUT or flow.repeats(row):
             fits = flow.add_row(row, batch.segments)
@@ -404,9 +404,7 @@ class CaptureDecoder:
         if closed is not None:
             if self.recording is not None:
                 self.turns.expect_end(flow.connection, Moment(closed, flow.linger_until_ns))
-            self._remembered[flow.endpoints] = None
-            if len(self._remembered) > MAX_REMEMBERED:
-                del self._remembered[next(iter(self._remembered))]
+            self._echoes.expect(flow.endpoints, flow.linger_until_ns, self._latest_ns)
         flow.conclude(moment, reason)
         self.counts.add(flow.connection, flow.overlap_mismatches, flow.strays)
 

@@ -19,7 +19,7 @@ from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
 
 _MAX_TROUBLES: Final = 1000
-_MAX_SERIES: Final = 100_000
+_MAX_CONNECTIONS: Final = 50_000
 
 Kind = tuple[int | None, int | None]
 K = TypeVar("K")
@@ -73,7 +73,7 @@ class _Known(NamedTuple):
     Attributes:
         tally: counts them.
         again_on: tells who watches those of a connection; None if nobody does.
-        series: those of each connection, by its number.
+        series: those of each connection that is open, by its number.
     """
 
     tally: _Tally
@@ -142,7 +142,7 @@ class Summary:
         self._names = names
         self._alike: dict[tuple[object, ...], _Tally] = {}
         self._tallies: FingerprintCache[_Known] | None = None
-        self._series_count = 0
+        self._known_of: dict[int, list[_Known]] = {}
         self._fresh: list[_Series] = []
         self.watch: Callable[[Dissection], AgainOn | None] | None = None
 
@@ -199,12 +199,13 @@ class Summary:
 
     def _begin(self, known: _Known, exchange: Exchange) -> _Series:
         """Begin a series with its first exchange; forget all if there are too many."""
-        if self._series_count >= _MAX_SERIES:
+        if len(self._known_of) >= _MAX_CONNECTIONS:
             self._tallies = FingerprintCache()
-            self._series_count = 0
-        self._series_count += 1
+            self._known_of.clear()
         again = None if known.again_on is None else known.again_on(exchange)
-        series = known.series[exchange.connection.number] = _Series(known.tally, again)
+        number = exchange.connection.number
+        self._known_of.setdefault(number, []).append(known)
+        series = known.series[number] = _Series(known.tally, again)
         return series
 
     def count_fresh(self) -> None:
@@ -218,7 +219,9 @@ class Summary:
         self._fresh.clear()
 
     def add_connection(self, connection: Connection) -> None:
-        """Count a connection that has ended."""
+        """Count a connection that has ended, and forget how its exchanges were counted."""
+        for known in self._known_of.pop(connection.number, ()):
+            known.series.pop(connection.number, None)
         self.protocols[connection.protocol] += 1
         if connection.protocol is Protocol.KAFKA:
             self.brokers[connection.broker] += 1

@@ -257,6 +257,7 @@ class Sightings:
         first = self._handshakes.get(numbers)
         if first is None or abs(candidate.time_ns - first.time_ns) > _WITHIN_NS:
             _remember(self._handshakes, numbers, candidate, _MOST_KNOWN)
+            self._forget_handshakes(candidate.time_ns - 2 * _WITHIN_NS)
             return
         group = first.group or _SameNumbers(numbers, first)
         others = group.candidates
@@ -268,6 +269,14 @@ class Sightings:
         candidate.group = group
         others.append(candidate)
         self._watch(candidate)
+
+    def _forget_handshakes(self, before_ns: int) -> None:
+        """Forget what is too old to be seen again, though capture times may lag a little."""
+        while True:
+            oldest = next(iter(self._handshakes))
+            if self._handshakes[oldest].time_ns >= before_ns:
+                return
+            del self._handshakes[oldest]
 
     def _watch(self, candidate: _Handshake) -> None:
         """Wait for the first bytes of a connection, unless they came already."""

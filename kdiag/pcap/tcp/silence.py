@@ -14,6 +14,7 @@ should not wait for it: connections of which no byte waits are ended as soon as 
 the hour. Brokers end what is idle after ten minutes (connections.max.idle.ms), clients after nine.
 """
 
+from collections import OrderedDict
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
@@ -27,6 +28,9 @@ DEFAULT_IDLE_NS: Final = 3600 * NS_PER_S
 """Six times what Kafka's brokers allow by default: who is silent for longer was told to wait."""
 
 NEVER_NS: Final = 1 << 62
+ECHO_NS: Final = 120 * NS_PER_S
+"""How long packets may wander: the maximum segment lifetime of RFC 9293."""
+
 MAX_REMEMBERED: Final = 100_000
 """Of how many connections it is remembered that they were ended."""
 
@@ -61,6 +65,42 @@ class Silent(Protocol):
 
 
 AnySilent = TypeVar("AnySilent", bound=Silent)
+
+
+class LateEchoes:
+    """Knows the connections that have ended a short while ago, of which a packet may still come.
+
+    A last acknowledgment, or a FIN once more, begins no connection. After `ECHO_NS` none is
+    expected: what is remembered depends on how many connections end meanwhile, not on how many
+    there were.
+    """
+
+    def __init__(self) -> None:
+        self._ended: OrderedDict[Hashable, int] = OrderedDict()
+
+    def expect(self, ends: Hashable, ended_ns: int, now_ns: int) -> None:
+        """Remember a connection that has ended; forget those of long ago.
+
+        Args:
+            ends: of the connection.
+            ended_ns: when it ended.
+            now_ns: the latest time of a packet so far.
+        """
+        self._ended.pop(ends, None)
+        self._ended[ends] = ended_ns + ECHO_NS
+        while len(self._ended) > MAX_REMEMBERED or self._is_oldest_before(now_ns - ECHO_NS):
+            self._ended.popitem(last=False)
+
+    def has(self, ends: Hashable, time_ns: int) -> bool:
+        """Return whether a packet between two ends may be an echo."""
+        until_ns = self._ended.get(ends)
+        return until_ns is not None and time_ns <= until_ns
+
+    def _is_oldest_before(self, time_ns: int) -> bool:
+        return next(iter(self._ended.values()), time_ns) < time_ns
+
+    def __len__(self) -> int:
+        return len(self._ended)
 
 
 class SilenceWatch:

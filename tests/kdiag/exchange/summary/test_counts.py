@@ -1,12 +1,15 @@
+import gc
 from collections import Counter
+from collections.abc import Sequence
+from weakref import ref
 
 import pytest
 
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.model import Protocol, Status
+from kdiag.exchange.model import Exchange, Protocol, Status
 from kdiag.exchange.summary import counts
-from kdiag.exchange.summary.counts import AgainOn, Summary, Totals, add_trouble, kind_text
+from kdiag.exchange.summary.counts import Again, AgainOn, Summary, Totals, add_trouble, kind_text
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse, FetchTopic
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataRequestTopic
@@ -108,9 +111,50 @@ def test_exchanges_like_others_are_counted_without_being_read() -> None:
     assert (summary.exchanges, summary.errors) == (100, {"REBALANCE_IN_PROGRESS": 100})
 
 
+def test_a_connection_that_ended_is_not_known_any_more() -> None:
+    """Whoever watched it is let go; the others are counted on."""
+    summary, kept = Summary(TopicNames()), []
+
+    def watch(_: Dissection) -> AgainOn:
+        def again_on(exchange: Exchange) -> Again:
+            counting = Counting(exchange.connection.number)
+            kept.append(ref(counting))
+            return counting.add
+
+        return again_on
+
+    summary.watch = watch
+    for number in range(60):
+        connection = make_connection(number % 2)
+        exchange = make_exchange(
+            HeartbeatRequest(), HeartbeatResponse(), version=3, connection=connection
+        )
+        if not summary.add_like(exchange):
+            summary.add(Dissection(exchange))
+    summary.add_connection(make_connection(0))
+    summary.count_fresh()
+    gc.collect()
+
+    left = [each() for each in kept]
+    assert [each.number for each in left if each is not None] == [1]
+    assert summary.exchanges == 60
+
+
+class Counting:
+    """Counts the exchanges of a connection that are like others."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.count = 0
+
+    def add(self, exchanges: Sequence[Exchange]) -> None:
+        """Count some."""
+        self.count += len(exchanges)
+
+
 def test_series_beyond_the_most_are_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each exchange counts once, also for who watches, however many connections there are."""
-    monkeypatch.setattr(counts, "_MAX_SERIES", 2)
+    monkeypatch.setattr(counts, "_MAX_CONNECTIONS", 2)
     summary = Summary(TopicNames())
     watched = []
 

@@ -2,7 +2,13 @@ import msgspec
 import numpy as np
 
 from kdiag.pcap.tcp import silence
-from kdiag.pcap.tcp.silence import DEFAULT_IDLE_NS, SilencedConnection, SilenceWatch
+from kdiag.pcap.tcp.silence import (
+    DEFAULT_IDLE_NS,
+    ECHO_NS,
+    LateEchoes,
+    SilencedConnection,
+    SilenceWatch,
+)
 
 HOUR_NS = DEFAULT_IDLE_NS
 
@@ -53,6 +59,28 @@ def test_a_packet_with_a_wrong_time_ends_nothing() -> None:
     assert watch.due([Line(HOUR_NS)]) == []
     passed(watch, 99, packets=63)
     assert watch.due([Line(HOUR_NS)]) == []
+
+
+def test_echoes_are_expected_for_two_minutes() -> None:
+    """Later packets begin a connection, and so do those of ends that nobody remembers."""
+    echoes = LateEchoes()
+    echoes.expect(1, 7, 7)
+
+    assert echoes.has(1, 7 + ECHO_NS)
+    assert not echoes.has(1, 8 + ECHO_NS)
+    assert not echoes.has(2, 7)
+
+
+def test_what_ended_long_ago_is_forgotten() -> None:
+    """However many connections there were; a clock that lags a little forgets none."""
+    echoes = LateEchoes()
+    for number in range(1000):
+        echoes.expect(number, number * ECHO_NS // 10, number * ECHO_NS // 10)
+        assert len(echoes) <= 21
+    assert echoes.has(980, 980 * ECHO_NS // 10)
+    echoes.expect(2000, 0, 1000 * ECHO_NS)
+    assert not echoes.has(2000, 0)
+    assert len(echoes) == 0
 
 
 def test_what_was_ended_is_remembered_once() -> None:
