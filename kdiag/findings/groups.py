@@ -175,4 +175,11 @@ RULES: Final = {
         "If nobody restarted it, give each program a group.instance.id of its own; look again with "
         "--watch.",
     ),
+    "KD3422": Rule(
+        _INFO,
+        "{told}",
+        "A member that is given these partitions waits until the transaction ends. COMMITTED and "
+        "LAG are those of the commit before. That is usual for as long as a transaction takes.",
+        "If it stays, see who has it open, and until when: kdiag txn list --groups.",
+    ),
 }

@@ -20,6 +20,7 @@ from kdiag.client.group.refusals import COORDINATOR_GONE, refusal, unexpected
 from kdiag.client.network.backoff import ExponentialBackoff
 from kdiag.client.network.request import RequestBuilder
 from kdiag.client.request_future import RequestFuture
+from kdiag.clock import NS_PER_S
 from kdiag.errors import AuthorizationError, GroupError, KdiagError, RequestTimeoutError
 from kdiag.wire import api_keys
 from kdiag.wire.api.offset_fetch import (
@@ -35,9 +36,24 @@ from kdiag.wire.schema import Versions
 
 Committed = dict[PartitionKey, OffsetAndMetadata]
 
+_MOMENT_NS: Final = 1 * NS_PER_S
+"""So long most transactions take: until then offsets that wait for one are asked for again."""
+
 _FIRST_WITH_GROUPS: Final = 8
 _FIRST_WITH_STABLE: Final = 7
 _LAST_WITH_NAMES: Final = 9
+
+
+class UnstableOffsetsError(GroupError):
+    """Offsets of a group are in a transaction that is open: they may be asked for later.
+
+    Attributes:
+        keys: the partitions.
+    """
+
+    def __init__(self, refused: GroupError, keys: frozenset[PartitionKey]) -> None:
+        super().__init__(refused.group_id, refused.error, refused.why, is_retriable=True)
+        self.keys = keys
 
 
 class _Pending(NamedTuple):
@@ -68,11 +84,13 @@ class CommittedOffsets:
 
         Raises:
             AuthorizationError: if the user may not read one of the topics.
+            UnstableOffsetsError: if they are in an open transaction for longer than a moment.
             GroupError: if the coordinator refuses, or does not know a partition.
             RequestTimeoutError: if there is no answer by the deadline.
             WakeupError: if another thread ends the wait.
         """
         attempts = 0
+        moment_ns = min(deadline_ns, self._clock.monotonic_ns() + _MOMENT_NS)
         while keys:
             if not self._lookup.ensure_ready(deadline_ns):
                 break
@@ -85,6 +103,8 @@ class CommittedOffsets:
             if not future.is_retriable:
                 raise future.error()
             now_ns = self._clock.monotonic_ns()
+            if now_ns >= moment_ns and isinstance(future.error(), UnstableOffsetsError):
+                raise future.error()
             if now_ns >= deadline_ns:
                 break
             until_ns = min(deadline_ns, now_ns + self._backoff.after(attempts))
@@ -178,5 +198,6 @@ class CommittedOffsets:
                 f"the user may not read {', '.join(sorted(denied))}; allow the operation READ on it"
             )
         if errors:
-            return refusal(self._settings, next(iter(errors.values())))
+            refused = refusal(self._settings, next(iter(errors.values())))
+            return UnstableOffsetsError(refused, frozenset(errors))
         return None

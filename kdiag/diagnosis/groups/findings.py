@@ -18,6 +18,7 @@ from kdiag.diagnosis.groups.model import (
     PartitionLag,
     as_set,
 )
+from kdiag.diagnosis.groups.pending import find_pending
 from kdiag.diagnosis.groups.subscriptions import find_in_subscriptions
 from kdiag.findings.finding import Finding, found
 
@@ -36,6 +37,8 @@ def find_all(report: GroupsReport) -> list[Finding]:
     findings += [
         found("KD3401", group=each, similar=_similar(each, report.names)) for each in report.absent
     ]
+    shown = {each.group for each in report.groups}
+    findings += [find_pending(each) for each in report.pending if each.group in shown]
     for group in report.groups:
         findings += find(group)
         findings += _expiring(group, report)

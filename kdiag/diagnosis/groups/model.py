@@ -18,6 +18,7 @@ import msgspec
 
 from kdiag.diagnosis.coordinator import BrokerNode
 from kdiag.diagnosis.groups.amount import Amount, Certainty, largest, total, unknown
+from kdiag.diagnosis.groups.pending import PendingOffsets
 
 STABLE: Final = "Stable"
 EMPTY: Final = "Empty"
@@ -81,6 +82,7 @@ class PartitionLag(msgspec.Struct, kw_only=True):
             transaction markers and what compaction has removed.
         lag_ms: the age of the record that is read next; 0 without lag.
         member_id: who owns it.
+        is_pending: whether a newer commit is in a transaction that is open.
         error: why something is not known.
     """
 
@@ -96,6 +98,7 @@ class PartitionLag(msgspec.Struct, kw_only=True):
     is_lag_exact: bool = False
     lag_ms: float | None = None
     member_id: str | None = None
+    is_pending: bool = False
     error: str | None = None
 
     def __str__(self) -> str:
@@ -142,6 +145,7 @@ class GroupTotals(msgspec.Struct, frozen=True, kw_only=True):
     lag_amount: Amount[int]
     age_amount: Amount[float]
     why_unknown: str | None
+    pending: Sequence[str]
 
 
 class Group(msgspec.Struct, kw_only=True):
@@ -187,6 +191,7 @@ class Group(msgspec.Struct, kw_only=True):
             lag_amount=self.lag_amount,
             age_amount=self.age_amount,
             why_unknown=self.why_unknown,
+            pending=self.pending,
         )
         self.members, self.partitions, self.topic_errors = None, (), {}
 
@@ -239,6 +244,13 @@ class Group(msgspec.Struct, kw_only=True):
         return self.error or next(causes, None)
 
     @property
+    def pending(self) -> Sequence[str]:
+        """Return the partitions with a newer commit in a transaction that is open."""
+        if self.totals is not None:
+            return self.totals.pending
+        return [str(each) for each in self.partitions if each.is_pending]
+
+    @property
     def uncommitted_count(self) -> int:
         """Return how many of the partitions have no commit: their lag nobody can tell."""
         if self.totals is not None:
@@ -269,6 +281,7 @@ class GroupsReport(msgspec.Struct, kw_only=True):
         retention_ms: how long brokers keep commits of groups without members; None if it is not
             known.
         names: of all groups that brokers listed, those that were not asked about too.
+        pending: the groups whose offsets wait for transactions, with these.
     """
 
     at_ns: int
@@ -280,6 +293,7 @@ class GroupsReport(msgspec.Struct, kw_only=True):
     limits: Sequence[str] = ()
     retention_ms: int | None = None
     names: Sequence[str] = ()
+    pending: Sequence[PendingOffsets] = ()
 
     @property
     def notes(self) -> list[str]:

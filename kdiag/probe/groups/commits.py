@@ -42,6 +42,8 @@ SHARE: Final = "share"
 _OFFSET_FETCH: Final = API_BY_KEY[api_keys.OFFSET_FETCH]
 _FIRST_WITH_ALL: Final = 2
 _FIRST_WITH_GROUPS: Final = 8
+_FIRST_WITH_STABLE: Final = 7
+_UNSTABLE: Final = "UNSTABLE_OFFSET_COMMIT"
 _LAST_WITH_NAMES: Final = 9
 """Later versions tell topics by id alone, and a deleted topic has none."""
 
@@ -56,12 +58,14 @@ class Commit(NamedTuple):
         metadata: what the client wrote beside it.
         lag: as the coordinator of a share group tells it.
         error: why it is not known.
+        is_pending: whether a newer one is in a transaction that is open.
     """
 
     offset: int | None
     metadata: str | None = None
     lag: int | None = None
     error: str | None = None
+    is_pending: bool = False
 
 
 class GroupCommits(NamedTuple):
@@ -98,7 +102,34 @@ def fetch_commits(
 def _fetch(
     client: CoordinatorsClient, asked: Sequence[AskedGroups]
 ) -> Iterator[tuple[str, GroupCommits]]:
-    questions = [(node_id, _request(names)) for node_id, names in asked]
+    """Yield commits; where a newer one is in an open transaction, that before it, and marked."""
+    pending: dict[str, tuple[int, GroupCommits]] = {}
+    nodes = {name: node_id for node_id, names in asked for name in names}
+    for name, commits in _ask(client, asked, is_stable=True):
+        if any(each.error == _UNSTABLE for each in commits.partitions.values()):
+            pending[name] = nodes[name], commits
+        else:
+            yield name, commits
+    again = [(node_id, [name]) for name, (node_id, _) in pending.items()]
+    for batch in cut(again, REQUESTS_AT_ONCE):
+        for name, commits in _ask(client, batch, is_stable=False):
+            yield name, _marked(commits, pending[name][1])
+
+
+def _marked(commits: GroupCommits, stable: GroupCommits) -> GroupCommits:
+    """Return commits with those marked that are not stable."""
+    marked = {
+        key: each._replace(is_pending=True)
+        for key, each in commits.partitions.items()
+        if stable.partitions.get(key, each).error == _UNSTABLE
+    }
+    return commits._replace(partitions={**commits.partitions, **marked})
+
+
+def _ask(
+    client: CoordinatorsClient, asked: Sequence[AskedGroups], *, is_stable: bool
+) -> Iterator[tuple[str, GroupCommits]]:
+    questions = [(node_id, _request(names, is_stable=is_stable)) for node_id, names in asked]
     answers = client.ask_each(questions, OffsetFetchResponse)
     one_by_one: list[tuple[int, str]] = []
     for (node_id, names), answer in zip(asked, answers, strict=True):
@@ -107,21 +138,22 @@ def _fetch(
         else:
             yield from _read(names, answer)
     for batch in cut(one_by_one, REQUESTS_AT_ONCE):
-        questions = [(node_id, _request([name])) for node_id, name in batch]
+        questions = [(node_id, _request([name], is_stable=is_stable)) for node_id, name in batch]
         answers = client.ask_each(questions, OffsetFetchResponse)
         for (_, name), answer in zip(batch, answers, strict=True):
             yield from _read([name], answer)
 
 
-def _request(names: Sequence[str]) -> RequestBuilder:
+def _request(names: Sequence[str], *, is_stable: bool) -> RequestBuilder:
     """Return the request for all commits of groups; brokers before Kafka 3.0 take one group."""
     least = _FIRST_WITH_GROUPS if len(names) > 1 else _FIRST_WITH_ALL
 
     def build(version: int) -> OffsetFetchRequest:
+        has_stable = is_stable and version >= _FIRST_WITH_STABLE
         if version >= _FIRST_WITH_GROUPS:
             groups = [OffsetFetchRequestGroup(group_id=name, topics=None) for name in names]
-            return OffsetFetchRequest(groups=groups)
-        return OffsetFetchRequest(group_id=names[0], topics=None)
+            return OffsetFetchRequest(groups=groups, require_stable=has_stable)
+        return OffsetFetchRequest(group_id=names[0], topics=None, require_stable=has_stable)
 
     return RequestBuilder(_OFFSET_FETCH, Versions(least, _LAST_WITH_NAMES), build)
 

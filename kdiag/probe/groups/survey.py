@@ -397,6 +397,7 @@ def _partitions(group: Group, commits: Mapping[PartitionKey, Commit]) -> Iterato
             metadata=commit.metadata,
             lag=commit.lag,
             member_id=None if group.type == SHARE else owners.get(key),
+            is_pending=commit.is_pending,
             error=commit.error,
         )
 

@@ -35,6 +35,7 @@ from kdiag.client.fetch.position import (
     PartitionKey,
 )
 from kdiag.client.fetch.session import require_record_batches
+from kdiag.client.group.committed_offsets import UnstableOffsetsError
 from kdiag.client.group.member import (
     ConsumerMember,
     OffsetAndMetadata,
@@ -54,7 +55,7 @@ from kdiag.errors import (
 )
 from kdiag.probe.tail.follower import REFRESH_NS
 from kdiag.probe.tail.offset_spec import At, Position
-from kdiag.probe.tail.open_transactions import HeldBackWatch
+from kdiag.probe.tail.pending_offsets import TransactionWatch
 from kdiag.probe.tail.placement import Placement, TailRequest, select_now
 from kdiag.probe.tail.topic_selection import TopicSelector
 
@@ -140,7 +141,7 @@ class GroupTail:
             client, self._fetcher, tail, expects_records=False, reset=request.reset
         )
         self._notices: list[Notice] = []
-        self._held = HeldBackWatch()
+        self._transactions = TransactionWatch(client)
         self._given: set[PartitionKey] = set()
         self._settled: dict[PartitionKey, int] = {}
         self._is_stable = False
@@ -279,6 +280,8 @@ class GroupTail:
         except GroupError as error:
             if not error.is_retriable:
                 raise
+            if isinstance(error, UnstableOffsetsError):
+                self._notices += self._transactions.explain(error)
             return
         except _UNREACHABLE as error:
             self._fetcher.recovery.unanswered(error)
@@ -339,7 +342,7 @@ class GroupTail:
         try:
             recovery.refresh(sorted({key.topic for key in self.positions}))
             if self._request.tail.limits.is_committed_only:
-                self._placement.explain_held_back(self._held.look(self.positions))
+                self._placement.explain_held_back(self._transactions.held.look(self.positions))
         except KdiagError as error:
             recovery.unanswered(error)  # it is tried again at the next time
 

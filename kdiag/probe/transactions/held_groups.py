@@ -1,8 +1,11 @@
 """Finds the groups that open transactions hold back: those that have read all up to one.
 
-A group is held back where nothing is left to read between its commit and the last stable offset,
-and more lies behind that. What its consumers' isolation level is, no broker knows: those with
-`read_uncommitted` go on, and their commits are behind the last stable offset soon.
+A group whose offsets are in an open transaction waits for it: it is told with the partition of
+`__consumer_offsets` that keeps it, which the transaction has.
+
+A group is held back as well where nothing is left to read between its commit and the last stable
+offset, and more lies behind that. What its consumers' isolation level is, no broker knows: those
+with `read_uncommitted` go on, and their commits are behind the last stable offset soon.
 """
 
 from collections import defaultdict
@@ -16,6 +19,7 @@ from kdiag.diagnosis.transactions import OpenPartition, Place
 from kdiag.probe.groups.commits import SHARE, Commit, GroupCommits, fetch_commits
 from kdiag.probe.groups.listing import GroupListing, list_groups
 from kdiag.probe.groups.next_records import UnreadSpan, read_next
+from kdiag.probe.transactions.offset_holders import places_of
 
 _NO_COMMIT: Final = Commit(None)
 
@@ -45,7 +49,15 @@ def groups_held_back(client: ClusterClient, partitions: Iterable[OpenPartition])
     readers = {name: each for name, each in listing.groups.items() if each.type != SHARE}
     held: dict[Place, list[str]] = defaultdict(list)
     behind: dict[UnreadSpan, list[str]] = defaultdict(list)
-    for name, commits in fetch_commits(client, readers, lambda _: None).items():
+    found_commits = fetch_commits(client, readers, lambda _: None)
+    pending = {
+        name: None
+        for name, commits in found_commits.items()
+        if any(each.is_pending for each in commits.partitions.values())
+    }
+    for name, place in (places_of(client, pending) if pending else {}).items():
+        held[place].append(name)
+    for name, commits in found_commits.items():
         warnings += _unknown(name, commits, stops)
         for key, stop in stops.items():
             offset = commits.partitions.get(key, _NO_COMMIT).offset

@@ -59,7 +59,7 @@ def find_open_transactions(client: ClusterClient, topics: Sequence[str] = ()) ->
     held = _held_back(client, leaders, warnings)
     before = list(_open_partitions(client, held, warnings))
     silent: dict[int, str] = {}
-    known = _transactions(client, {each.producer_id for each in before}, silent)
+    known = known_transactions(client, {each.producer_id for each in before}, silent)
     at_ns = client.clock.epoch_ns()
     hidden = [hidden_transactions(client), None if topics else hidden_topics(client)]
     warnings += filter(None, hidden)
@@ -171,17 +171,28 @@ def _of_partition(
             )
 
 
-def _transactions(
-    client: ClusterClient, producer_ids: Collection[int], silent: dict[int, str]
+def known_transactions(
+    client: ClusterClient,
+    producer_ids: Collection[int],
+    silent: dict[int, str],
+    limit_ns: int | None = None,
 ) -> dict[int, KnownTransaction]:
-    """Return what coordinators tell of open transactions, and of some producers, open or not."""
+    """Return open transactions as coordinators know them, by producer id.
+
+    Args:
+        client: connected.
+        producer_ids: of producers whose transactions are returned whether they are open or not.
+        silent: receives the brokers that do not answer, with why.
+        limit_ns: how long each question may take; None for the client's own limit.
+    """
     listings = [ListTransactionsRequest(state_filters=list(OPEN_STATES))]
     if producer_ids:
         listings.append(ListTransactionsRequest(producer_id_filters=sorted(producer_ids)))
     names: dict[int, set[str]] = defaultdict(set)
     for listing in listings:
         questions = {each.id: listing for each in client.brokers}
-        for node_id, answer in client.ask_all(questions, ListTransactionsResponse).items():
+        answers = client.ask_all(questions, ListTransactionsResponse, timeout_ns=limit_ns)
+        for node_id, answer in answers.items():
             if answer.body is None:
                 silent[node_id] = str(answer.error)
             elif answer.body.error_code:
@@ -194,7 +205,8 @@ def _transactions(
         if each
     }
     found: dict[int, KnownTransaction] = {}
-    for node_id, described in client.ask_all(describing, DescribeTransactionsResponse).items():
+    states = client.ask_all(describing, DescribeTransactionsResponse, timeout_ns=limit_ns)
+    for node_id, described in states.items():
         if described.body is None:
             silent[node_id] = str(described.error)
             continue

@@ -6,7 +6,8 @@ with GroupCluster(2) as cluster:
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from copy import deepcopy
+from typing import Any, Final, Self
 
 from kdiag.wire.api.consumer_group_describe import (
     Assignment,
@@ -30,6 +31,7 @@ from kdiag.wire.api.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from kdiag.wire.codec.messages import encode
+from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag.wire.internal.consumer_protocol_assignment import (
     ConsumerProtocolAssignment,
     TopicPartition,
@@ -39,6 +41,7 @@ from scripted_kafka.log_cluster import LogCluster
 from scripted_kafka.scripted_broker import Received
 
 TOPIC = "orders"
+_UNSTABLE: Final = CODE_BY_NAME["UNSTABLE_OFFSET_COMMIT"]
 
 
 class GroupCluster(LogCluster):
@@ -46,6 +49,7 @@ class GroupCluster(LogCluster):
 
     Attributes:
         listed, classic, new, commits: what brokers answer, by group.
+        pending: group, topic and partition of offsets that are in an open transaction.
     """
 
     def __init__(self, count: int) -> None:
@@ -54,6 +58,7 @@ class GroupCluster(LogCluster):
         self.classic: dict[str, DescribedGroup] = {}
         self.new: dict[str, NewGroup] = {}
         self.commits: dict[str, OffsetFetchResponseGroup] = {}
+        self.pending: set[tuple[str, str, int]] = set()
 
     def __enter__(self) -> Self:
         """Start all brokers."""
@@ -150,7 +155,13 @@ class GroupCluster(LogCluster):
         received.reply(ConsumerGroupDescribeResponse(groups=[self.new[each] for each in names]))
 
     def _fetch_offsets(self, received: Received) -> None:
-        groups = [self.commits[each.group_id] for each in self._message(received).groups]
+        request = self._message(received)
+        groups = [deepcopy(self.commits[each.group_id]) for each in request.groups]
+        for group in groups if request.require_stable else ():
+            for topic in group.topics:
+                for each in topic.partitions:
+                    if (group.group_id, topic.name, each.partition_index) in self.pending:
+                        each.committed_offset, each.error_code = -1, _UNSTABLE
         received.reply(OffsetFetchResponse(groups=groups))
 
     def _message(self, received: Received) -> Any:

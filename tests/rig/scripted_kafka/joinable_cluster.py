@@ -40,6 +40,7 @@ from scripted_kafka.scripted_broker import Received
 
 JOINED: Final = "billing"
 _PATIENCE_S: Final = 30
+_UNSTABLE: Final = CODE_BY_NAME["UNSTABLE_OFFSET_COMMIT"]
 _INTERVAL_MS: Final = 20
 
 
@@ -49,6 +50,7 @@ class JoinableCluster(GroupCluster):
     Attributes:
         committed: offsets by partition.
         epochs: the leader epochs that were committed with them, of those that have one.
+        unstable: the partitions whose offsets are in a transaction that is open.
         generation: of the group.
         refusal: the error of each commit.
         joins: the requests to join, by the classic protocol.
@@ -60,6 +62,7 @@ class JoinableCluster(GroupCluster):
         super().__init__(1)
         self.committed: dict[int, int] = {}
         self.epochs: dict[int, int] = {}
+        self.unstable: set[int] = set()
         self.generation = 0
         self.refusal = "NONE"
         self.joins: list[Any] = []
@@ -151,7 +154,9 @@ class JoinableCluster(GroupCluster):
                 each.name,
                 each.topic_id,
                 [
-                    OffsetFetchResponsePartitions(
+                    OffsetFetchResponsePartitions(number, error_code=_UNSTABLE)
+                    if number in self.unstable and request.require_stable
+                    else OffsetFetchResponsePartitions(
                         number, self.committed.get(number, -1), self.epochs.get(number, -1)
                     )
                     for number in each.partition_indexes

@@ -19,6 +19,7 @@ from kdiag.wire.api.describe_configs import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
+from kdiag.wire.api.describe_transactions import DescribeTransactionsResponse, TransactionState
 from kdiag.wire.api.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -33,6 +34,8 @@ from kdiag.wire.api.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from kdiag.wire.api.list_transactions import ListTransactionsResponse
+from kdiag.wire.api.list_transactions import TransactionState as ListedTransaction
 from kdiag.wire.api.metadata import MetadataResponsePartition, MetadataResponseTopic
 from kdiag.wire.api.offset_for_leader_epoch import EpochEndOffset as EndOfEpoch
 from kdiag.wire.api.offset_for_leader_epoch import (
@@ -231,6 +234,18 @@ class LogCluster(ScriptedCluster):
             DescribeConfigsResourceResult(name="cleanup.policy", value=policy),
             DescribeConfigsResourceResult(name="remote.storage.enable", value=tiered),
         ]
+
+    def hold_offsets(self, *holders: TransactionState) -> None:
+        """Have transactions open, which the first broker coordinates."""
+        listed = [
+            ListedTransaction(each.transactional_id, each.producer_id, each.transaction_state)
+            for each in holders
+        ]
+        self.on("ListTransactions", ListTransactionsResponse())
+        first = self.brokers[1]
+        first.on("ListTransactions", ListTransactionsResponse(transaction_states=listed))
+        described = DescribeTransactionsResponse(transaction_states=list(holders))
+        self.on("DescribeTransactions", described)
 
     def _refusal(self, number: int, log: Log | None) -> str:
         if log is None:

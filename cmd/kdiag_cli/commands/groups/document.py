@@ -90,5 +90,6 @@ def _partition(partition: PartitionLag) -> dict[str, Any]:
         "committed_at": None if committed_ms is None else _iso(committed_ms),
         "metadata": partition.metadata,
         "member_id": partition.member_id,
+        "offset_pending": partition.is_pending,
         "error": partition.error,
     }

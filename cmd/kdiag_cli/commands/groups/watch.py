@@ -14,6 +14,7 @@ from kdiag.diagnosis.groups.rates import GroupRates, rates_between
 from kdiag.exchange.documents.document import Clockface, moment_of
 from kdiag.findings.finding import Finding
 from kdiag.probe.groups.survey import survey_groups
+from kdiag.probe.transactions.offset_holders import find_offset_holders
 from kdiag_cli.commands.groups.document import group_document
 from kdiag_cli.commands.groups.options import COMMAND, GroupsOptions
 from kdiag_cli.commands.groups.text import print_group, print_groups
@@ -48,7 +49,10 @@ def look(
 
     try:
         request = options.request(timeout_ns)._replace(progress=show, settle=settle)
-        return survey_groups(client, request)
+        report = survey_groups(client, request)
+        waiting = {each.group: each.pending for each in report.groups if each.pending}
+        report.pending = find_offset_holders(client, waiting) if waiting else []
+        return report
     finally:
         progress.clear()
 

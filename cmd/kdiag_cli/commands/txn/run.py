@@ -90,7 +90,9 @@ def _show(options: TxnOptions, live: LiveOptions) -> ExitCode:
         if options.is_hanging:
             transactions = [each for each in transactions if each.hangs is not None]
         held = [partition for each in transactions for partition in each.partitions]
-        groups = groups_held_back(client, held) if options.has_groups and held else HeldGroups()
+        groups = (
+            groups_held_back(client, held) if options.has_groups and transactions else HeldGroups()
+        )
         brokers = {each.id: each for each in client.brokers}
     commands = {
         each.place: _abort_command(each, live) for one in transactions for each in one.partitions

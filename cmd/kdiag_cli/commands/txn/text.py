@@ -66,14 +66,21 @@ def _rows(transaction: Transaction, groups: Groups) -> list[tuple[object, ...]]:
             each.lso,
             each.end,
             each.end - each.lso,
-            " ".join(groups.get(each.place, ())) or None,
+            _waiting(groups, each.place),
         )
         for each in transaction.partitions
     ]
     held = {each.place for each in transaction.partitions}
     more = sorted(set(transaction.places) - held)
-    rows += [(*facts, f"{topic}[{number}]", None, None, None, 0, None) for topic, number in more]
+    rows += [
+        (*facts, f"{topic}[{number}]", None, None, None, 0, _waiting(groups, (topic, number)))
+        for topic, number in more
+    ]
     return rows or [(*facts, None, None, None, None, None, None)]
+
+
+def _waiting(groups: Groups, place: Place) -> str | None:
+    return " ".join(groups.get(place, ())) or None
 
 
 def _hangs(transaction: Transaction) -> str:

@@ -13,9 +13,10 @@ import pytest
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.group.classic.consumer_coordinator import ConsumerCoordinator
+from kdiag.client.group.committed_offsets import UnstableOffsetsError
 from kdiag.client.group.member import OffsetAndMetadata
 from kdiag.client.group.membership import Generation, MemberState
-from kdiag.clock import NS_PER_MS
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import AuthorizationError, GroupError, RequestTimeoutError
 from kdiag.wire.api.offset_fetch import (
     OffsetFetchResponse,
@@ -178,3 +179,16 @@ def test_a_deadline_ends_the_search_for_a_coordinator(
     cluster.let_fetch({}, "COORDINATOR_LOAD_IN_PROGRESS")
     with pytest.raises(RequestTimeoutError):
         member.committed(BOTH, cluster.now() + 20 * NS_PER_MS)
+
+
+def test_a_transaction_that_stays_open_is_said_after_a_moment(
+    cluster: ConsumerCluster, member: ConsumerCoordinator
+) -> None:
+    """Long before the deadline, with the partitions; what asks may ask again."""
+    cluster.let_fetch({0: 7, 1: "UNSTABLE_OFFSET_COMMIT"})
+    with pytest.raises(UnstableOffsetsError, match="UNSTABLE_OFFSET_COMMIT") as raised:
+        member.committed(BOTH, cluster.now() + 3600 * NS_PER_S)
+    assert raised.value.keys == set(keys(1))
+    assert raised.value.is_retriable
+    cluster.let_fetch({0: 7, 1: 9})
+    assert member.committed(BOTH, cluster.soon())[keys(1)[0]].offset == 9

@@ -39,9 +39,11 @@ def test_errors_are_those_of_a_group_or_of_a_partition(
 ) -> None:
     """A broker that does not answer is one of all."""
     cluster.add_group("a", {("orders", 0): -1})
-    cluster.commits["a"].topics[0].partitions[0].error_code = CODE_BY_NAME["UNSTABLE_OFFSET_COMMIT"]
+    cluster.commits["a"].topics[0].partitions[0].error_code = CODE_BY_NAME[
+        "TOPIC_AUTHORIZATION_FAILED"
+    ]
     assert commits(client, a="classic")["a"].partitions == {
-        ORDERS: Commit(None, error="UNSTABLE_OFFSET_COMMIT")
+        ORDERS: Commit(None, error="TOPIC_AUTHORIZATION_FAILED")
     }
     cluster.commits["a"].error_code = CODE_BY_NAME["NOT_COORDINATOR"]
     assert commits(client, a="classic")["a"].error == "NOT_COORDINATOR"
@@ -63,3 +65,20 @@ def test_share_groups_have_start_offsets(cluster: GroupCluster, client: ClusterC
         ORDERS: Commit(4, lag=6),
         PartitionKey("orders", 1): Commit(None),
     }
+
+
+def test_an_offset_that_waits_for_a_transaction_is_marked(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """With the one before; groups without are asked about once."""
+    cluster.add_group("a", {("orders", 0): 5, ("orders", 1): 6})
+    cluster.add_group("b", {("orders", 0): 7})
+    cluster.pending = {("a", "orders", 1)}
+    found = commits(client, a="classic", b="classic")
+    assert found["a"].partitions == {
+        ORDERS: Commit(5),
+        PartitionKey("orders", 1): Commit(6, is_pending=True),
+    }
+    assert found["b"].partitions == {ORDERS: Commit(7)}
+    asked = [each.message() for each in cluster.brokers[1].asked("OffsetFetch")]
+    assert [[each.group_id for each in one.groups] for one in asked] == [["a", "b"], ["a"]]  # type: ignore[attr-defined]

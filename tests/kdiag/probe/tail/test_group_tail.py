@@ -25,6 +25,7 @@ from kdiag.probe.tail.group_tail import GroupTail, GroupTailRequest, subscriptio
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.placement import TailRequest
 from kdiag.probe.tail.topic_selection import parse_selector
+from kdiag.wire.api.describe_transactions import TopicData, TransactionState
 from kdiag.wire.api.heartbeat import HeartbeatResponse
 from kdiag.wire.error_code import CODE_BY_NAME
 from scripted_kafka.joinable_cluster import JOINED, JoinableCluster
@@ -454,3 +455,29 @@ def test_a_subscription_is_a_list_or_one_pattern() -> None:
     assert mixed.pattern == r"or\.d.*|c.[^a-c][x]"
     assert re.fullmatch(mixed.pattern, "or.ders")
     assert not re.fullmatch(mixed.pattern, "orders")
+
+
+@pytest.mark.thorough
+def test_offsets_in_an_open_transaction_are_waited_for_by_name(
+    cluster: JoinableCluster, client: ClusterClient
+) -> None:
+    """It is said once which transaction that is; no word of leaders. Then it begins there."""
+    cluster.committed, cluster.unstable = {0: 1, 1: 1}, {1}
+    cluster.add("__consumer_offsets", 0)
+    places = [TopicData("__consumer_offsets", [0])]
+    cluster.hold_offsets(TransactionState(0, "tx", "Ongoing", 60_000, 500, 7, 2, places))
+    reader = Reader(client, ends=True)
+    reader.read(lambda: bool(reader.notices))
+    until_ns = client.clock.monotonic_ns() + NS_PER_S
+    reader.read(lambda: client.clock.monotonic_ns() > until_ns)
+    (kind, text) = reader.notices[0]
+    assert kind is NoticeKind.HELD_BACK
+    told = "group billing: its offset of orders[1] is in transaction tx (producer 7), open for "
+    assert text.startswith(told)
+    assert text.endswith(" s; reading waits for its end")
+    assert len(reader.notices) == 1
+    cluster.unstable, cluster.committed = set(), {0: 1, 1: 2}
+    reader.read(lambda: reader.tail.is_done)
+    (given,) = reader.told(NoticeKind.GIVEN)
+    assert given.endswith("given orders[0@1,1@2] from its commits")
+    reader.close()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kdiag.client.fetch.position import PartitionKey
+from kdiag.wire.api.describe_transactions import TopicData, TransactionState
 from kdiag.wire.api.offset_fetch import OffsetFetchResponseGroup, OffsetFetchResponsePartitions
 from kdiag.wire.error_code import CODE_BY_NAME
 from programs.kdiag_program import Done, kdiag
@@ -157,3 +158,23 @@ def test_a_broker_that_hangs_leaves_the_rest_in_time(cluster: GroupCluster, api:
         assert "broker 2" in plugin.out or f":{cluster.brokers[2].port}: " in plugin.out
 
     measure_again(look, 3)
+
+
+@pytest.mark.thorough
+def test_an_offset_in_an_open_transaction_is_said_with_the_transaction(
+    cluster: GroupCluster,
+) -> None:
+    """In all forms; the commit before it, and its lag, are shown."""
+    cluster.add("__consumer_offsets", 0)
+    cluster.pending = {("billing", "orders", 1)}
+    places = [TopicData("__consumer_offsets", [0])]
+    cluster.hold_offsets(TransactionState(0, "tx", "Ongoing", 60_000, 500, 7, 2, places))
+    told = "group billing: its offset of orders[1] is in transaction tx (producer 7), open for "
+    done = run(cluster, "billing")
+    assert done.code == 0
+    assert f"info KD3422: {told}" in done.err.replace("\nkdiag:       ", " ")
+    assert told in run(cluster, "--match", "b*").err.replace("\nkdiag:       ", " ")
+    _, group, _ = billing(cluster)
+    assert [each["offset_pending"] for each in group["partition_list"]] == [False, True]
+    assert group["lag"] == 2
+    assert "KD3422" not in run(cluster, "left").err
