@@ -8,6 +8,7 @@ From the top to the bottom:
   ready; a **RequestFuture** (`request_future`) is the result of one.
 - The **NetworkClient** (`network/`) connects, negotiates versions, sends, matches responses and
   times out.
+- `error_reactions` is the table of what follows each error code.
 - The **Fetcher** (`fetch/`) reads partitions through a ClusterClient.
 - A **ClientConfig** (`config/`) is read from Java's or librdkafka's settings; `channel_builder`
   makes the channels that it asks for.

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.doubts import AnswerDoubts
 from kdiag.client.fetch.position import FetchedBatch, FetchPosition, Notice, PartitionKey
-from kdiag.client.fetch.recovery import FetchRecovery
+from kdiag.client.fetch.recovery import SESSION_ERRORS, FetchRecovery
 from kdiag.client.fetch.session import FetchLimits, FetchSession, record_versions
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.client.request_future import RequestFuture
@@ -39,16 +39,6 @@ from kdiag.wire.schema import ZERO_UUID
 MAX_BUFFERED_BYTES: Final = 32 << 20
 
 _FETCH: Final = API_BY_KEY[1]
-_LEADER_GONE: Final = "LEADER_NOT_AVAILABLE"
-_SESSION_ERRORS: Final = frozenset(
-    {
-        "FETCH_SESSION_ID_NOT_FOUND",
-        "INVALID_FETCH_SESSION_EPOCH",
-        "FETCH_SESSION_TOPIC_ID_ERROR",
-        "INCONSISTENT_TOPIC_ID",
-        "UNKNOWN_TOPIC_ID",
-    }
-)
 
 
 class _Answered(NamedTuple):
@@ -160,7 +150,7 @@ class Fetcher:
                 assert each.node_id is not None
                 by_node[each.node_id].append(each)
             else:
-                self.recovery.failed(each, _LEADER_GONE)
+                self.recovery.leader_gone(each)
         busy = {each.node_id for each in self._answered} | self._in_flight.keys()
         share_bytes = self._max_buffered_bytes // max(1, len(by_node))
         limits = self._limits._replace(max_bytes=min(self._limits.max_bytes, share_bytes))
@@ -226,7 +216,7 @@ class Fetcher:
         error = error_name(answered.response.error_code)
         if answered.response.error_code:
             session.reset()
-            self.recovery.refused(answered.asked, error)
+            self.recovery.refused(answered.node_id, answered.asked, error)
             return
         self.recovery.answered(answered.node_id)
         session.handle_response(answered.response.session_id, answered.version)
@@ -252,9 +242,9 @@ class Fetcher:
             return  # it was moved meanwhile: these records are not wanted any more
         if data.error_code:
             error = error_name(data.error_code)
-            if error in _SESSION_ERRORS:
+            if error in SESSION_ERRORS:
                 session.reset()
-            self.recovery.failed(position, error)
+            self.recovery.failed(position, error, answered.node_id)
             return
         if data.diverging_epoch.end_offset >= 0:
             self.recovery.reposition.diverged(position, data.diverging_epoch.end_offset)

@@ -21,8 +21,8 @@ SETTLED_NS: Final = 5 * NS_PER_S
 
 _MAX_TOPICS: Final = 10
 
-Subject = PartitionKey | int | None
-"""The subject of a trouble: a partition, a broker, or the cluster."""
+Subject = PartitionKey | int | str | None
+"""The subject of a trouble: a partition, a broker, the coordinator of a group, or the cluster."""
 
 
 class FetchNotices:
@@ -112,6 +112,8 @@ class FetchNotices:
             self.forget(subject)
             if isinstance(subject, PartitionKey):
                 self.add(NoticeKind.RECOVERED, "read again", subject)
+            elif isinstance(subject, str):
+                self.add(NoticeKind.RECOVERED, f"group {subject}: its coordinator answers again")
             elif subject is not None:
                 self.add(NoticeKind.RECOVERED, f"broker {subject} answers again")
 

@@ -117,6 +117,7 @@ class NoticeKind(StrEnum):
 
     LEADER_MOVED = "leader moved"
     NO_LEADER = "no leader"
+    REFUSED = "refused"
     DISCONNECTED = "disconnected"
     RECOVERED = "recovered"
     TRUNCATED = "truncated"

@@ -15,10 +15,11 @@ Meanwhile other partitions wait for `ASK_NS` at most: a broker that hangs is lef
 Source: Kafka's `OffsetFetcher`, `SubscriptionState`; KIP-320 (truncation), KIP-516 (topic ids).
 """
 
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.error_reactions import LASTING_NS, Reaction, described, reaction_to
 from kdiag.client.fetch.notices import SETTLED_NS, FetchNotices
 from kdiag.client.fetch.offsets import ends_of_epochs
 from kdiag.client.fetch.position import (
@@ -35,8 +36,8 @@ from kdiag.client.network.backoff import ExponentialBackoff
 from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.metadata import Cluster, Partition, Topic
 from kdiag.clock import NS_PER_MS, NS_PER_S
-from kdiag.errors import ConfigError, ConnectError, KdiagError
-from kdiag.wire.error_code import error_name
+from kdiag.errors import ConfigError, ConnectError, DecodeError, KdiagError
+from kdiag.wire.error_code import CODE_BY_NAME, error_name
 from kdiag.wire.schema import ZERO_UUID
 
 _DENIED_RETRY_NS: Final = 5 * NS_PER_S
@@ -45,6 +46,18 @@ _LAST_RETRY_NS: Final = 1_000 * NS_PER_MS
 _OUT_OF_RANGE: Final = "OFFSET_OUT_OF_RANGE"
 _DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
 _UNKNOWN: Final = "UNKNOWN_TOPIC_OR_PARTITION"
+
+LEADER_GONE: Final = "LEADER_NOT_AVAILABLE"
+SESSION_ERRORS: Final = frozenset(
+    {
+        "FETCH_SESSION_ID_NOT_FOUND",
+        "FETCH_SESSION_TOPIC_ID_ERROR",
+        "INCONSISTENT_TOPIC_ID",
+        "INVALID_FETCH_SESSION_EPOCH",
+        "UNKNOWN_TOPIC_ID",
+    }
+)
+"""Errors after which a session begins again."""
 
 
 class FetchRecovery:
@@ -81,6 +94,7 @@ class FetchRecovery:
         self._attempts = 0
         self._next_ns = 0
         self._denied_until_ns = 0
+        self._refused_since_ns: dict[PartitionKey, int] = {}
 
     def take_notices(self) -> list[Notice]:
         """Return the notices since the last call."""
@@ -146,10 +160,15 @@ class FetchRecovery:
         text = f"the cluster does not say who leads: {_why(error)}"
         self.notices.begin_trouble(None, NoticeKind.DISCONNECTED, text)
 
-    def unplaced(self, keys: Iterable[PartitionKey]) -> None:
-        """Report partitions whose logs have no known beginning and end: nobody answers."""
+    def unplaced(self, keys: Iterable[PartitionKey], errors: Mapping[PartitionKey, str]) -> None:
+        """Report partitions whose logs have no known beginning and end, and why."""
         for key in keys:
-            self.notices.begin_trouble(key, NoticeKind.NO_LEADER, "no leader that answers")
+            error = errors.get(key, LEADER_GONE)
+            if error == LEADER_GONE or error not in CODE_BY_NAME:
+                self.notices.begin_trouble(key, NoticeKind.NO_LEADER, "no leader that answers")
+            else:
+                text = f"its leader answers {described(error)}"
+                self.notices.begin_trouble(key, NoticeKind.REFUSED, text)
 
     def apply(self, cluster: Cluster) -> None:
         """Apply metadata of topics that are read."""
@@ -186,6 +205,7 @@ class FetchRecovery:
     def forget(self, key: PartitionKey) -> None:
         """Forget a partition that is read no more."""
         self._leaderless.discard(key)
+        self._refused_since_ns.pop(key, None)
         self.reposition.forget(key)
         self.progress.forget(key)
         self.notices.forget(key)
@@ -197,34 +217,54 @@ class FetchRecovery:
     def works(self, position: FetchPosition) -> None:
         """Record that a partition can be read."""
         position.denied = False
+        self._refused_since_ns.pop(position.key, None)
         self.notices.end_trouble(position.key)
 
     def lost(self, node_id: int, keys: Iterable[PartitionKey], error: KdiagError) -> None:
         """Handle a broker that did not answer."""
-        text = f"broker {node_id} does not answer: {_why(error)}"
+        is_answer = isinstance(error, DecodeError)
+        what = "answers what cannot be read" if is_answer else "does not answer"
+        text = f"broker {node_id} {what}: {_why(error)}"
         self.notices.begin_trouble(node_id, NoticeKind.DISCONNECTED, text)
         read = (self._positions.get(key) for key in keys)
         self._lose_leaders(each.key for each in read if each and each.node_id == node_id)
 
-    def refused(self, keys: Iterable[PartitionKey], error: str) -> None:
+    def refused(self, node_id: int, keys: Iterable[PartitionKey], error: str) -> None:
         """Handle a broker that refused a whole Fetch; its session starts again anyway."""
-        if not error.startswith(("FETCH_SESSION_", "INVALID_FETCH_SESSION")):
-            self._lose_leaders(keys)
+        for position in [self._positions[key] for key in keys if key in self._positions]:
+            if error in SESSION_ERRORS and position.key not in self._refused_since_ns:
+                self._refused_since_ns[position.key] = self._client.clock.monotonic_ns()
+            else:
+                self.failed(position, error, node_id)
 
-    def failed(self, position: FetchPosition, error: str) -> None:
-        """Handle the error of one partition in a response."""
+    def failed(self, position: FetchPosition, error: str, node_id: int) -> None:
+        """Handle the error of one partition in a response; `error_reactions` says what follows."""
+        key = position.key
         if position.replica_id is not None:
             position.replica_id = None  # whatever a follower lacks, the leader may have
         elif error == _DENIED:
             position.denied = True
             self._denied_until_ns = self._client.clock.monotonic_ns() + _DENIED_RETRY_NS
-            self.notices.begin_trouble(
-                position.key, NoticeKind.DENIED, f"not authorized ({_DENIED})"
-            )
+            self.notices.begin_trouble(key, NoticeKind.DENIED, f"not authorized ({_DENIED})")
         elif error == _OUT_OF_RANGE:
-            self.reposition.out_of_range.add(position.key)
+            self.reposition.out_of_range.add(key)
         else:
-            self._lose_leaders([position.key])
+            self._refuse(position, error, node_id)
+            self._lose_leaders([key])
+
+    def leader_gone(self, position: FetchPosition) -> None:
+        """Handle a position whose broker is not in the cluster any more."""
+        self._lose_leaders([position.key])
+
+    def _refuse(self, position: FetchPosition, error: str, node_id: int) -> None:
+        """Report an error by its name: at once, or once it has lasted if leaders move so."""
+        now_ns = self._client.clock.monotonic_ns()
+        since_ns = self._refused_since_ns.setdefault(position.key, now_ns)
+        text = f"broker {node_id} answers {described(error)}"
+        self.progress.explain(position.key, text)
+        is_usual = error in SESSION_ERRORS or reaction_to("Fetch", error) is Reaction.MOVED
+        if not is_usual or now_ns - since_ns >= LASTING_NS:
+            self.notices.begin_trouble(position.key, NoticeKind.REFUSED, text)
 
     def _lose_leaders(self, keys: Iterable[PartitionKey]) -> None:
         for key in keys:

@@ -10,11 +10,13 @@ Source: Kafka's `AbstractCoordinator.ensureCoordinatorReady`, `lookupCoordinator
 """
 
 from collections.abc import Callable
+from functools import partial
 from threading import Condition
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.consumer_network_client import ConsumerNetworkClient
+from kdiag.client.error_reactions import LASTING_NS
 from kdiag.client.group.member import MemberSettings
 from kdiag.client.group.membership import Membership
 from kdiag.client.group.refusals import named_refusal, refusal
@@ -27,6 +29,7 @@ from kdiag.errors import (
     AuthenticationError,
     ConnectError,
     DisconnectedError,
+    GroupError,
     KdiagError,
     RequestTimeoutError,
 )
@@ -64,6 +67,19 @@ def connection_id(broker_id: int) -> str:
     return str(_LAST_CONNECTION_ID - broker_id)
 
 
+class _Refusals(NamedTuple):
+    """The refusals of one API since it was last answered well.
+
+    Attributes:
+        error: the last.
+        first_ns, last_ns: when the first and the last came.
+    """
+
+    error: KdiagError
+    first_ns: int
+    last_ns: int
+
+
 class CoordinatorLookup:
     """Knows the coordinator of a group, or finds it; two threads may use it."""
 
@@ -95,6 +111,7 @@ class CoordinatorLookup:
         self._node: Node | None = None
         self._future: RequestFuture[None] | None = None
         self._fatal: KdiagError | None = None
+        self._refusals: dict[str, _Refusals] = {}
 
     @property
     def node(self) -> Node | None:
@@ -151,6 +168,7 @@ class CoordinatorLookup:
                 request = _find_coordinator(self._settings.group_id)
                 future = self._client.send(node, request)
                 self._future = future.compose(self._handle_response, self._handle_failure)
+                self._future.add_listener(partial(self._note, request.api.name))
             return self._future
 
     def clear_future(self) -> None:
@@ -181,7 +199,33 @@ class CoordinatorLookup:
             handle(response.body, future)
 
         sent = self._client.send(node, builder, timeout_ns=timeout_ns)
-        return sent.compose(pass_on, self._handle_loss)
+        future = sent.compose(pass_on, self._handle_loss)
+        future.add_listener(partial(self._note, builder.api.name))
+        return future
+
+    def lasting_refusal(self) -> str | None:
+        """Return the error that requests are answered with again and again; None if all is well.
+
+        It ends nothing, and nothing else would report it: a member tries again for ever.
+        """
+        with self._monitor:
+            for api, (error, first_ns, last_ns) in self._refusals.items():
+                if last_ns - first_ns >= LASTING_NS:
+                    return f"{error} (answer to {api})"
+        return None
+
+    def _note(self, api: str, future: RequestFuture[Any]) -> None:
+        """Keep how a request ended; a rebalance is no refusal."""
+        error = future.error() if future.failed else None
+        is_rebalance = isinstance(error, GroupError) and error.error == "REBALANCE_IN_PROGRESS"
+        with self._monitor:
+            if error is None or is_rebalance:
+                self._refusals.pop(api, None)
+                return
+            now_ns = self._clock.monotonic_ns()
+            former = self._refusals.get(api)
+            first_ns = now_ns if former is None else former.first_ns
+            self._refusals[api] = _Refusals(error, first_ns, now_ns)
 
     def mark_unknown(self, *, is_disconnected: bool = False) -> None:
         """Forget the coordinator and fail the requests to it.

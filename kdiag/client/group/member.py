@@ -142,11 +142,24 @@ class RebalanceListener(Protocol):
         ...
 
 
+class CoordinatorTrouble(Protocol):
+    """Knows whether the coordinator of a member answers as it should."""
+
+    def lasting_refusal(self) -> str | None:
+        """Return what it answers again and again, though that ends nothing; None if all is well."""
+        ...
+
+
 class ConsumerMember(Protocol):
     """A member of a consumer group, whichever protocol it speaks.
 
     It is for one thread; heartbeats may have their own.
     """
+
+    @property
+    def lookup(self) -> CoordinatorTrouble:
+        """Return what knows its coordinator."""
+        ...
 
     @property
     def member_id(self) -> str:

@@ -86,7 +86,7 @@ class Tail:
             client.wait(_RETRY_NS)
             cluster = client.refresh(names_to_ask(request.topics))
             spans |= self._placement.place(cluster, self._late_start(), is_late=True)
-        self._fetcher.recovery.unplaced(self._placement.unplaced)
+        self._fetcher.recovery.unplaced(self._placement.unplaced, self._placement.errors)
         searched = {key: span for key, span in spans.items() if key in usual}
         if self._start.at is At.LAST and self._start.value and searched:
             self._last = self._read_last(searched)

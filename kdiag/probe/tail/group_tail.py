@@ -63,7 +63,10 @@ MakeMember = Callable[[TopicSubscription, RebalanceListener], ConsumerMember]
 """Makes the member, which has not joined yet."""
 
 _ASK_NS: Final = 5 * NS_PER_S
-"""How long the coordinator may take to tell commits, or to take one."""
+"""How long the coordinator may take to accept a commit."""
+
+_COMMITS_NS: Final = 3 * NS_PER_S
+"""How long it may take to return commits before its reason is reported."""
 
 RETRY_NS: Final = 500 * NS_PER_MS
 EMPTY_NS: Final = 12 * NS_PER_S
@@ -197,6 +200,7 @@ class GroupTail:
         is_idle = self._fetcher.is_done
         self._is_stable = self._member.poll(deadline_ns if is_idle else now_ns)
         self._polled_ns = self._client.clock.monotonic_ns()
+        self._report_coordinator()
         self._place(self._polled_ns)
         self._refresh(self._polled_ns)
         if self._fetcher.is_done and not self.is_done:
@@ -275,14 +279,18 @@ class GroupTail:
         self._place_at_ns = now_ns + RETRY_NS
         try:
             self._ask_commits()
-            topics = sorted({key.topic for key in self._placement.unplaced})
-            cluster = self._client.refresh(topics)
         except GroupError as error:
             if not error.is_retriable:
                 raise
             if isinstance(error, UnstableOffsetsError):
                 self._notices += self._transactions.explain(error)
             return
+        except _UNREACHABLE as error:
+            self._report_coordinator(error)
+            return
+        try:
+            topics = sorted({key.topic for key in self._placement.unplaced})
+            cluster = self._client.refresh(topics)
         except _UNREACHABLE as error:
             self._fetcher.recovery.unanswered(error)
             return
@@ -294,13 +302,22 @@ class GroupTail:
         self._explain_given(starts, waiting)
         if self._request.commits:  # or the next run of `-o end` would begin at a later end
             self._commit(spans, is_first=True)
-        self._fetcher.recovery.unplaced(self._placement.unplaced)
+        self._fetcher.recovery.unplaced(self._placement.unplaced, self._placement.errors)
+
+    def _report_coordinator(self, error: KdiagError | None = None) -> None:
+        """Report what the coordinator answers again and again, or an error that ends a wait."""
+        notices, group_id = self._fetcher.recovery.notices, self._request.group_id
+        text = self._member.lookup.lasting_refusal() or (None if error is None else str(error))
+        if text is not None:
+            notices.begin_trouble(group_id, NoticeKind.REFUSED, text)
+        elif not self._given:
+            notices.end_trouble(group_id)
 
     def _ask_commits(self) -> None:
         """Find where the group has read to, of the partitions that were given."""
         if not self._given:
             return
-        deadline_ns = self._client.clock.monotonic_ns() + _ASK_NS
+        deadline_ns = self._client.clock.monotonic_ns() + _COMMITS_NS
         committed = self._member.committed(self._given, deadline_ns)
         for key in self._given:
             commit = committed.get(key)

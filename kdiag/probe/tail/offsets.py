@@ -1,12 +1,12 @@
 """Resolves an offset spec to the offsets at which each partition starts and stops."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.offsets import EARLIEST, LATEST, NO_OFFSET, FoundOffset, look_up
 from kdiag.client.fetch.position import OPEN_END, UNKNOWN_EPOCH, PartitionKey
-from kdiag.client.fetch.recovery import ASK_NS
+from kdiag.client.fetch.repositioning import ASK_NS
 from kdiag.client.network.metadata import Cluster
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import AuthorizationError
@@ -58,6 +58,7 @@ def find_offsets(  # noqa: PLR0913 - six facts that only meet here
     stops_at_end: bool,
     knows_open: bool = False,
     timeout_ns: int = ASK_NS,
+    errors: MutableMapping[PartitionKey, str] | None = None,
 ) -> dict[PartitionKey, StartAndStop]:
     """Return where partitions start and stop; a partition without a reachable leader is left out.
 
@@ -70,6 +71,7 @@ def find_offsets(  # noqa: PLR0913 - six facts that only meet here
         stops_at_end: whether to stop where the logs end now.
         knows_open: whether to ask where they end with open transactions, also if not to stop there.
         timeout_ns: how long a leader may take to tell an end of a log.
+        errors: receives why partitions are left out: Kafka's error names, or other reasons.
 
     Raises:
         AuthorizationError: if a partition may not be read.
@@ -83,6 +85,8 @@ def find_offsets(  # noqa: PLR0913 - six facts that only meet here
     start_times = lookup.at_times(starts)
     stop_times = lookup.at_times(dict.fromkeys(keys, spec.stop)) if spec.stop else {}
     found = {}
+    if errors is not None:
+        errors.update(lookup.errors)
     for key in lookup.known():
         wanted, log = starts[key], ends[key]
         first = _first(wanted, log, start_times.get(key, NO_OFFSET))
@@ -97,7 +101,11 @@ def find_offsets(  # noqa: PLR0913 - six facts that only meet here
 
 
 class _Lookup:
-    """Asks leaders about many partitions."""
+    """Asks leaders about many partitions.
+
+    Attributes:
+        errors: why leaders have not answered about some: Kafka's names, or other reasons.
+    """
 
     def __init__(
         self,
@@ -112,11 +120,11 @@ class _Lookup:
         self._timeout_ns = timeout_ns
         self._is_committed_only = is_committed_only
         self._leaders = {key: cluster.leader_id(*key) for key in keys}
-        self._unanswered: set[PartitionKey] = set()
+        self.errors: dict[PartitionKey, str] = {}
 
     def known(self) -> list[PartitionKey]:
         """Return the partitions whose leaders have answered everything."""
-        return [key for key in self._leaders if key not in self._unanswered]
+        return [key for key in self._leaders if key not in self.errors]
 
     def ends(self, *, knows_open: bool) -> dict[PartitionKey, _LogEnds]:
         """Return where each log begins and ends.
@@ -139,7 +147,7 @@ class _Lookup:
         timestamps = {
             key: position.value
             for key, position in positions.items()
-            if position.at is At.TIMESTAMP and key not in self._unanswered
+            if position.at is At.TIMESTAMP and key not in self.errors
         }
         found = self._ask(timestamps, _SEARCH_NS, is_committed_only=self._is_committed_only)
         return {key: each.offset for key, each in found.items()}
@@ -165,7 +173,7 @@ class _Lookup:
         denied = sorted(key for key, each in found.items() if each.error == _DENIED)
         if denied:
             raise AuthorizationError(f"topic {denied[0].topic}: not authorized to read it")
-        self._unanswered |= {key for key, each in found.items() if each.error}
+        self.errors |= {key: each.error for key, each in found.items() if each.error}
         return found
 
 

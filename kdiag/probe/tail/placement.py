@@ -22,7 +22,7 @@ from kdiag.client.fetch.position import (
     NoticeKind,
     PartitionKey,
 )
-from kdiag.client.fetch.recovery import ASK_NS
+from kdiag.client.fetch.repositioning import ASK_NS
 from kdiag.client.fetch.session import FetchLimits
 from kdiag.client.network.metadata import Cluster
 from kdiag.client.visibility import hidden_topics
@@ -92,6 +92,7 @@ class Placement:
 
     Attributes:
         unplaced: the partitions that are to be read and are not yet; for some, where to start.
+        errors: why they are not: Kafka's error names, or other reasons.
         is_partial: whether it has given up partitions.
     """
 
@@ -115,6 +116,7 @@ class Placement:
             reset: the policy for offsets that are not in their logs; None to let a fetch find out.
         """
         self.unplaced: dict[PartitionKey, Position | None] = {}
+        self.errors: dict[PartitionKey, str] = {}
         self.is_partial = False
         self._stranded_since_ns: int | None = None
         self._client = client
@@ -148,6 +150,7 @@ class Placement:
         """
         request = self._request
         keys = {key: own for key, own in self.unplaced.items() if cluster.partition(*key)}
+        self.errors = {}
         spans = self._find(cluster, keys, start, is_late=is_late)
         spans |= self._find_reset(cluster, spans, is_late=is_late)
         self.read(spans, cluster)
@@ -176,6 +179,7 @@ class Placement:
             stops_at_end=self._request.stops_at_end,
             knows_open=self._reset is not None,
             timeout_ns=LATE_NS if is_late else ASK_NS,
+            errors=self.errors,
         )
 
     def _find_reset(

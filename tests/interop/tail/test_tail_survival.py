@@ -14,7 +14,7 @@ from client_ends.steady_writer import SteadyWriter
 from client_ends.tail_reader import CLOCK, TailReader
 from client_ends.transaction_writer import TransactionWriter
 from kdiag.client.fetch.position import NoticeKind, PartitionKey
-from kdiag.client.fetch.recovery import ASK_NS
+from kdiag.client.fetch.repositioning import ASK_NS
 from kdiag.client.fetch.session import FetchLimits
 from programs.kdiag_program import start_kdiag
 from real_kafka import topic_changes, topic_maker

@@ -62,6 +62,7 @@ class Log(msgspec.Struct, kw_only=True):
 
     Attributes:
         batches: first offset, next offset and bytes of each.
+        fetch_error, list_error: errors of Fetch and of ListOffsets alone.
         in_sync: the brokers that have the log; any of them serves readers.
         preferred: the follower that the leader sends readers to.
         empty_answers: how many answers are still to have no records, whatever the log holds.
@@ -78,6 +79,8 @@ class Log(msgspec.Struct, kw_only=True):
     stable: int | None = None
     aborted: list[AbortedTransaction] = []
     error: str = "NONE"
+    fetch_error: str = "NONE"
+    list_error: str = "NONE"
     in_sync: list[int] = []
     preferred: int = -1
     empty_answers: int = 0
@@ -280,6 +283,8 @@ class LogCluster(ScriptedCluster):
     def _data(self, number: int, key: PartitionKey, offset: int, epoch: int) -> PartitionData:
         log = self.logs.get(key)
         error = self._refusal(number, log)
+        if log is not None and error == "NONE":
+            error = log.fetch_error
         data = PartitionData(key.partition, CODE_BY_NAME[error])
         if log is None or error != "NONE":
             return data
@@ -313,6 +318,8 @@ class LogCluster(ScriptedCluster):
             for each in topic.partitions:
                 log = self.logs.get(PartitionKey(topic.name, each.partition_index))
                 error = self._refusal(number, log)
+                if log is not None and error == "NONE":
+                    error = log.list_error
                 found = -1
                 if log is not None and error == "NONE":
                     is_committed_only = bool(request.isolation_level)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def cluster() -> Iterator[LogCluster]:
 
 
 def fetcher_of(
-    client: ClusterClient, cluster: LogCluster, limits: FetchLimits = QUICK, **fields: int
+    client: ClusterClient, cluster: LogCluster, limits: FetchLimits = QUICK, **fields: Any
 ) -> Fetcher:
     """Return a fetcher of all logs, from their beginnings to their ends."""
     positions = [

@@ -66,7 +66,7 @@ def test_a_partition_without_a_leader_is_told_once_and_waited_for(
     """When it has one again and can be read, that is told as well."""
     recovery = recovery_of(client, position)
     log.leader = -1
-    recovery.failed(position, "LEADER_NOT_AVAILABLE")
+    recovery.failed(position, "LEADER_NOT_AVAILABLE", 1)
     recovery.recover()
     assert recovery.holds(position)
     assert recovery.stranded() == [KEY]
@@ -135,7 +135,7 @@ def test_news_of_a_leader_without_its_epoch_are_believed(
     """An old broker does not tell epochs: else nobody would be asked while that one answers."""
     recovery = recovery_of(client, position)
     position.leader_epoch = 5
-    recovery.failed(position, "NOT_LEADER_OR_FOLLOWER")
+    recovery.failed(position, "NOT_LEADER_OR_FOLLOWER", 1)
     log.leader, log.epoch = 2, -1
     recovery.apply(client.refresh(["orders"]))
     assert (position.leader_id, position.leader_epoch, recovery.holds(position)) == (2, -1, False)
@@ -173,7 +173,7 @@ def test_a_topic_that_is_gone_is_told_once(
     recovery = recovery_of(client, position)
     cluster.logs.clear()
     for _ in range(2):
-        recovery.failed(position, "UNKNOWN_TOPIC_ID")
+        recovery.failed(position, "UNKNOWN_TOPIC_ID", 1)
         recovery._next_ns = 0
         recovery.recover()
     (notice,) = recovery.take_notices()
@@ -201,7 +201,7 @@ def test_a_cluster_that_nobody_answers_for_is_told_once(
     for broker in cluster.brokers.values():
         broker.stop()
     for _ in range(2):
-        recovery.failed(position, "NOT_LEADER_OR_FOLLOWER")
+        recovery.failed(position, "NOT_LEADER_OR_FOLLOWER", 1)
         recovery._next_ns = 0
         recovery.recover()
     assert kinds(recovery) == [NoticeKind.DISCONNECTED]
@@ -215,7 +215,7 @@ def test_an_offset_out_of_range_that_nobody_knows_better_is_looked_up_again(
     recovery = recovery_of(client, position)
     log.leader = 2
     position.offset = 99
-    recovery.failed(position, "OFFSET_OUT_OF_RANGE")
+    recovery.failed(position, "OFFSET_OUT_OF_RANGE", 1)
     recovery.recover()
     assert recovery.holds(position)
     recovery._next_ns = 0
@@ -230,7 +230,7 @@ def test_whatever_a_follower_lacks_the_leader_is_asked_for(
     """An offset may be out of the follower's range alone."""
     recovery = recovery_of(client, position)
     position.replica_id = 2
-    recovery.failed(position, "OFFSET_OUT_OF_RANGE")
+    recovery.failed(position, "OFFSET_OUT_OF_RANGE", 1)
     assert position.node_id == position.leader_id
     assert not recovery.holds(position)
 
@@ -240,9 +240,9 @@ def test_a_whole_fetch_that_is_refused_is_a_matter_of_leaders_or_of_the_session(
 ) -> None:
     """The session begins again by itself."""
     recovery = recovery_of(client, position)
-    recovery.refused([KEY], "INVALID_FETCH_SESSION_EPOCH")
+    recovery.refused(1, [KEY], "INVALID_FETCH_SESSION_EPOCH")
     assert not recovery.holds(position)
-    recovery.refused([KEY, PartitionKey("other", 0)], "UNKNOWN_SERVER_ERROR")
+    recovery.refused(1, [KEY, PartitionKey("other", 0)], "UNKNOWN_SERVER_ERROR")
     assert recovery.holds(position)
 
 
@@ -251,7 +251,7 @@ def test_a_partition_that_is_denied_is_tried_seldom(
 ) -> None:
     """And when it works again, that is told."""
     recovery = recovery_of(client, position)
-    recovery.failed(position, "TOPIC_AUTHORIZATION_FAILED")
+    recovery.failed(position, "TOPIC_AUTHORIZATION_FAILED", 1)
     assert recovery.holds(position)
     assert recovery.next_attempt_ns() > client.clock.monotonic_ns()
     recovery.works(position)
@@ -265,7 +265,7 @@ def test_an_offset_that_nobody_has_read_up_to_is_not_called_truncated(
     """Somebody asked for it; there is no such offset yet."""
     recovery = recovery_of(client, position)
     position.offset, position.fetched_epoch = 99, -1
-    recovery.failed(position, "OFFSET_OUT_OF_RANGE")
+    recovery.failed(position, "OFFSET_OUT_OF_RANGE", 1)
     recovery.recover()
     (notice,) = recovery.take_notices()
     assert notice.text == "orders[0]: offset 99 is beyond the end of the log: reading on at 3"
@@ -276,7 +276,7 @@ def test_an_offset_that_is_in_range_after_all_is_asked_for_without_its_epoch(
 ) -> None:
     """A broker that does not know the epoch says that the offset is out of range."""
     recovery = recovery_of(client, position)
-    recovery.failed(position, "OFFSET_OUT_OF_RANGE")
+    recovery.failed(position, "OFFSET_OUT_OF_RANGE", 1)
     recovery.recover()
     assert (position.offset, position.fetched_epoch) == (3, -1)
     assert not recovery.holds(position)
@@ -289,7 +289,7 @@ def test_a_leader_that_metadata_does_not_list_any_more_is_not_asked(
     """It was fenced between two questions."""
     recovery = recovery_of(client, position)
     position.leader_id = 7
-    recovery.failed(position, "OFFSET_OUT_OF_RANGE")
+    recovery.failed(position, "OFFSET_OUT_OF_RANGE", 1)
     recovery.recover()
     assert recovery.holds(position)
     recovery._next_ns = 0
@@ -325,12 +325,12 @@ def test_a_partition_that_is_read_no_more_is_in_no_trouble(
     """Nor does a late answer about it bring it back."""
     positions = {position.key: position}
     recovery = FetchRecovery(client, positions, is_committed_only=True)
-    recovery.failed(position, "OFFSET_OUT_OF_RANGE")
-    recovery.failed(position, "LEADER_NOT_AVAILABLE")
+    recovery.failed(position, "OFFSET_OUT_OF_RANGE", 1)
+    recovery.failed(position, "LEADER_NOT_AVAILABLE", 1)
     positions.clear()
     recovery.forget(KEY)
     recovery.lost(1, [KEY], DisconnectedError("no answer"))
-    recovery.refused([KEY], "UNKNOWN_SERVER_ERROR")
+    recovery.refused(1, [KEY], "UNKNOWN_SERVER_ERROR")
     assert recovery.stranded() == []
     assert not recovery.holds(position)
 

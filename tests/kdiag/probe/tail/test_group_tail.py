@@ -10,6 +10,7 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.offset_reset import ResetPolicy
 from kdiag.client.fetch.position import NoticeKind, PartitionKey
 from kdiag.client.fetch.session import FetchLimits
+from kdiag.client.group import coordinator_lookup
 from kdiag.client.group.assignor.range import RangeAssignor
 from kdiag.client.group.classic.consumer_coordinator import ConsumerCoordinator
 from kdiag.client.group.member import (
@@ -26,8 +27,12 @@ from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.placement import TailRequest
 from kdiag.probe.tail.topic_selection import parse_selector
 from kdiag.wire.api.describe_transactions import TopicData, TransactionState
+from kdiag.wire.api.find_coordinator import Coordinator, FindCoordinatorResponse
 from kdiag.wire.api.heartbeat import HeartbeatResponse
+from kdiag.wire.api.join_group import JoinGroupResponse
+from kdiag.wire.api.offset_fetch import OffsetFetchResponse, OffsetFetchResponseGroup
 from kdiag.wire.error_code import CODE_BY_NAME
+from kdiag.wire.schema import Struct
 from scripted_kafka.joinable_cluster import JOINED, JoinableCluster
 
 SETTINGS = MemberSettings(
@@ -236,6 +241,63 @@ def test_a_log_that_was_cut_may_be_an_error(
     with pytest.raises(ConfigError, match=r"orders\[0\]: the log was truncated: offsets 1 to 2"):
         reader.read(lambda: False)
     reader.close()
+
+
+@pytest.mark.parametrize(
+    ("api", "answer"),
+    [
+        (
+            "FindCoordinator",
+            FindCoordinatorResponse(coordinators=[Coordinator(JOINED, error_code=2)]),
+        ),
+        ("Heartbeat", HeartbeatResponse(error_code=2)),
+        ("JoinGroup", JoinGroupResponse(error_code=14)),
+        (
+            "OffsetFetch",
+            OffsetFetchResponse(groups=[OffsetFetchResponseGroup(JOINED, error_code=14)]),
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_a_coordinator_answers_again_and_again_is_named(
+    cluster: JoinableCluster,
+    client: ClusterClient,
+    monkeypatch: pytest.MonkeyPatch,
+    api: str,
+    answer: Struct,
+) -> None:
+    """It ends nothing, as it may pass; and it says nothing about leaders."""
+    monkeypatch.setattr(coordinator_lookup, "LASTING_NS", 20 * NS_PER_MS)
+    monkeypatch.setattr(group_tail_module, "_COMMITS_NS", 100 * NS_PER_MS)
+    before = cluster.brokers[1]._replies[api]
+    cluster.on(api, answer)
+    reader = Reader(client)
+    reader.read(lambda: bool(reader.told(NoticeKind.REFUSED)))
+    (text,) = reader.told(NoticeKind.REFUSED)
+    assert f"(answer to {api})" in text
+    assert "CORRUPT_MESSAGE" in text or "COORDINATOR_LOAD_IN_PROGRESS" in text
+    assert reader.told(NoticeKind.DISCONNECTED) == []
+    cluster.on(api, before)
+    reader.read(lambda: len(reader.values) == 6)
+    reader.close()
+
+
+def test_a_rebalance_and_a_single_refusal_are_not_reported(
+    cluster: JoinableCluster, client: ClusterClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one is usual, and the other is over with the next answer."""
+    monkeypatch.setattr(coordinator_lookup, "LASTING_NS", 1)
+    reader = Reader(client)
+    reader.read(lambda: len(reader.values) == 6)
+    expelled = HeartbeatResponse(error_code=CODE_BY_NAME["UNKNOWN_MEMBER_ID"])
+    rebalancing = HeartbeatResponse(error_code=CODE_BY_NAME["REBALANCE_IN_PROGRESS"])
+    for answer in (expelled, rebalancing):
+        joins = len(cluster.joins)
+        cluster.on("Heartbeat", answer)
+        reader.read(lambda: len(cluster.joins) > joins)  # noqa: B023 - called within the round
+        cluster.on("Heartbeat", HeartbeatResponse())
+    reader.close()
+    assert reader.told(NoticeKind.REFUSED) == []
 
 
 def test_what_is_taken_is_committed_and_given_away(
