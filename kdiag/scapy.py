@@ -15,14 +15,16 @@ and version are those of the request with its correlation id that was dissected 
 connection. Without one it is not decoded; `KafkaResponse.answers`, which `sr1` asks, and `read_as`
 decode it later.
 
-Secrets are in `body`, and not in what `show` and `repr` print.
+Secrets are in `body`, and not in what `show` and `repr` print. Until the login on a connection has
+succeeded, what is damaged may hold its password anywhere, also in `client_id` and `tags`: of that
+they print the size alone.
 
 Source: scapy's "Adding new protocols"; the headers are those of `kdiag.wire.header`.
 """
 
 import struct
 from collections import OrderedDict
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 import msgspec
@@ -42,7 +44,8 @@ from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.document import without_surrogates
-from kdiag.exchange.model import Connection, Exchange
+from kdiag.exchange.model import Connection, Exchange, LoginPhase, Status
+from kdiag.exchange.secrets.login import LoginWatch
 from kdiag.exchange.secrets.redaction import redact_body
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, APIS, Api
@@ -96,25 +99,53 @@ class _AskedApi(NamedTuple):
 
 
 class _Requests:
-    """The requests that were dissected: what answers to them are."""
+    """The requests that were dissected: what answers to them are, and which logins they follow."""
 
     _MOST: Final = 1 << 17
 
     def __init__(self) -> None:
         self._asked: OrderedDict[tuple[_ConnectionEnds, int], _AskedApi] = OrderedDict()
+        self._logins: OrderedDict[_ConnectionEnds, LoginWatch] = OrderedDict()
+        self._unproven: OrderedDict[tuple[_ConnectionEnds, int], Exchange] = OrderedDict()
 
     def add(self, ends: _ConnectionEnds, correlation_id: int, asked: _AskedApi) -> None:
-        key = ends, correlation_id
-        self._asked[key] = asked
-        self._asked.move_to_end(key)
-        if len(self._asked) > self._MOST:
-            self._asked.popitem(last=False)
+        self._put(self._asked, (ends, correlation_id), asked)
 
     def find(self, ends: _ConnectionEnds, correlation_id: int) -> _AskedApi | None:
         return self._asked.get((ends, correlation_id))
 
+    def may_hold_login(self, ends: _ConnectionEnds, request: Exchange) -> bool:
+        """Return whether a request may hold a part of a login, as far as the packets show."""
+        login = self._logins.get(ends) or LoginWatch()
+        self._put(self._logins, ends, login)
+        login.begin(request)
+        if request.login is not LoginPhase.OVER:
+            assert request.correlation_id is not None
+            self._put(self._unproven, (ends, request.correlation_id), copy(request))
+        login.complete(request)
+        return request.pairing is Status.OPAQUE
+
+    def answer_may_hold_login(self, ends: _ConnectionEnds, response: Exchange) -> bool:
+        """Return the same of a response, which may show that the login has succeeded."""
+        assert response.correlation_id is not None
+        exchange = self._unproven.pop((ends, response.correlation_id), None)
+        if exchange is None:
+            return False
+        exchange.response = response.response
+        self._logins[ends].complete(exchange)
+        return exchange.pairing is Status.OPAQUE
+
     def forget(self) -> None:
         self._asked.clear()
+        self._logins.clear()
+        self._unproven.clear()
+
+    def _put(self, into: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+        """Keep a value as the newest one; forget the oldest if there are too many."""
+        into[key] = value
+        into.move_to_end(key)
+        if len(into) > self._MOST:
+            into.popitem(last=False)
 
 
 _REQUESTS: Final = _Requests()
@@ -150,6 +181,10 @@ class _ClientIdField(Field[str | None, bytes]):
     def any2i(self, pkt: Any, x: Any) -> str | None:  # noqa: ARG002 - scapy's
         return x.decode(errors="surrogateescape") if isinstance(x, bytes) else x
 
+    def i2repr(self, pkt: Any, x: str | None) -> str:
+        size = len((x or "").encode(errors="surrogateescape"))
+        return f"{size} bytes" if pkt.hides_client_id else repr(x)
+
 
 class _TagsField(Field[bytes, bytes]):
     """The tagged fields of a header, as they are on the wire."""
@@ -160,6 +195,9 @@ class _TagsField(Field[bytes, bytes]):
     def getfield(self, pkt: Any, s: bytes) -> tuple[bytes, bytes]:  # noqa: ARG002 - scapy's
         end = skip_tags(s, 0)
         return s[end:], s[:end]
+
+    def i2repr(self, pkt: Any, x: bytes) -> str:  # noqa: ARG002 - scapy's
+        return repr(x) if x in {b"", _NO_TAGS} else f"{len(x)} bytes"
 
 
 class _AskedField(Field[int | None, bytes]):
@@ -203,6 +241,7 @@ class _KafkaFrame(Packet):
     """What requests and responses have in common: a length, a header and a body."""
 
     is_response = False
+    may_hold_login = False
     if TYPE_CHECKING:  # scapy finds fields by their names
         size: int | None
         api: Any
@@ -229,10 +268,15 @@ class _KafkaFrame(Packet):
         """Why the body could not be read; empty if it could."""
         if not isinstance(self.body, bytes):
             return ""
-        missing = LENGTH_BYTES + (self.size or 0) - len(self.self_build())
-        if missing > 0 and self.size is not None:
+        missing = self.missing_bytes
+        if missing > 0:
             return f"{missing} of {self.size} bytes are not in this segment: sniff with TCPSession"
         return self.read_body(self.body)[1]
+
+    @property
+    def missing_bytes(self) -> int:
+        """Return how many bytes the frame announces and lacks; 0 or less if none."""
+        return 0 if self.size is None else LENGTH_BYTES + self.size - len(self.self_build())
 
     def dissection(self) -> Dissection:
         """Return it as kdiag has it: an exchange without its other side, which reads itself."""
@@ -277,10 +321,19 @@ class _KafkaFrame(Packet):
         """Return a body as it is shown, without its secrets."""
         if body is None:
             return "None"
+        if self.may_hold_login:
+            size = len(self.self_build()) - LENGTH_BYTES
+            return f"in {size} bytes that may hold a password: no login has succeeded before them"
         if isinstance(body, bytes):
             return f"{len(body)} bytes ({self.problem or 'given as bytes'})"  # there may be secrets
         text = msgspec.json.encode(without_surrogates(self._shown(body)))
         return msgspec.json.format(text, indent=0 if len(text) <= _SHORT_LINE else 2).decode()
+
+    def copy(self) -> Self:
+        """Return a copy, which shows no more than this one."""
+        made = super().copy()
+        made.may_hold_login = self.may_hold_login
+        return made
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:  # noqa: ARG002 - scapy's
         """Take what is behind a frame for the next one."""
@@ -394,7 +447,14 @@ class KafkaRequest(_KafkaFrame):
         ends = self.ends()
         if ends is not None:
             _REQUESTS.add(ends, self.correlation_id, _AskedApi(self.api, self.known_version))
+            self.may_hold_login = _REQUESTS.may_hold_login(ends, self.dissection().exchange)
         return s
+
+    @property
+    def hides_client_id(self) -> bool:
+        """Return whether the client id may be a password, as that of a damaged frame may."""
+        is_unread = isinstance(self.body, bytes) and self._message_class() is not None
+        return self.may_hold_login or (is_unread and self.missing_bytes <= 0 and bool(self.problem))
 
     def hashret(self) -> bytes:
         """Return what a request shares with its response."""
@@ -402,7 +462,8 @@ class KafkaRequest(_KafkaFrame):
 
     def mysummary(self) -> str:
         """Return one line: which API, from whom."""
-        return f"Kafka {self._asked_text()} request {self.correlation_id} of {self.client_id}"
+        client = "a hidden client" if self.hides_client_id else self.client_id
+        return f"Kafka {self._asked_text()} request {self.correlation_id} of {client}"
 
 
 class KafkaResponse(_KafkaFrame):
@@ -428,6 +489,14 @@ class KafkaResponse(_KafkaFrame):
     def dispatch_hook(cls, _pkt: bytes | None = None, *_: Any, **__: Any) -> type[Packet]:
         """Leave bytes that do not begin like a response to others."""
         return conf.raw_layer if _pkt and not _is_frame(_pkt, LENGTH_BYTES) else cls
+
+    def post_dissect(self, s: bytes) -> bytes:
+        """Follow the login on the connection."""
+        ends = self.ends()
+        if ends is not None:
+            exchange = self.dissection().exchange
+            self.may_hold_login = _REQUESTS.answer_may_hold_login(ends, exchange)
+        return s
 
     def find_asked(self) -> _AskedApi | None:
         """Return what the request with the same correlation id asked on the same connection."""

@@ -198,25 +198,37 @@ FAULTY_REASONS: Final = frozenset(
 """Those that are a fault; what the capture lacks, or a client does not wait for, is none."""
 
 
+class LoginPhase(StrEnum):
+    """How far the login of a client is, when a request begins; see `secrets.login`."""
+
+    UNKNOWN = "unknown"
+    ASKED = "asked"
+    OVER = "over"
+
+
 class Exchange(msgspec.Struct, kw_only=True):
     """A request and its response, as frames; bodies are decoded on demand.
 
     Attributes:
         number: from 1 in the order of the exchanges' first bytes, within one run.
         connection: the connection that carried both.
-        api_key: None if it is not known (a response without its request, a SASL token).
+        api_key: None if it is not known (a response without its request, a SASL token), or if a
+            login may be in the frames.
         version: the request's API version; None as above.
-        correlation_id: from the header; None for a frame without one (a SASL token).
+        correlation_id: from the header; None for a frame without one (a bare SASL token).
         client_id: from the request header.
         request: the request's frame; None if it was not seen.
         response: the response's frame; None if there is none.
         pairing: the result of request/response matching alone: `ok`, `no_response` (acks=0),
-            `unanswered`, `unmatched` (a response without its request), `opaque` (SASL tokens).
+            `unanswered`, `unmatched` (a response without its request), `opaque` (SASL tokens,
+            and what may be one).
         unanswered_reason: why it was not answered; None if it was, or wants no answer.
         is_violation: whether it is a response to no request, though no byte of requests is missing.
         guessed: whether trial decoding found `api_key` and `version`.
         session_topics: for an incremental fetch, the (topic or topic id, partition) pairs of its
             session.
+        login: how far the client's login was when it began; `over` as soon as it is known that the
+            fields of both frames may be shown, also if they are damaged.
     """
 
     number: int
@@ -232,6 +244,7 @@ class Exchange(msgspec.Struct, kw_only=True):
     is_violation: bool = False
     guessed: bool = False
     session_topics: list[tuple[str, int]] | None = None
+    login: LoginPhase = LoginPhase.OVER
 
     @property
     def time_ns(self) -> int:

@@ -15,7 +15,7 @@ import msgspec
 
 from kdiag.errors import DecodeError
 from kdiag.exchange.mentions import Mentions, mentions_of
-from kdiag.exchange.model import Exchange, Status
+from kdiag.exchange.model import Exchange, LoginPhase, Status
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, NEWEST_KAFKA
 from kdiag.wire.codec.explain import MOST_ELEMENTS, Explanation, explain
@@ -84,6 +84,16 @@ class Side(msgspec.Struct, gc=False):
     body: dict[str, Any] | None = None
     is_shared: bool = False
 
+    @property
+    def is_damaged(self) -> bool:
+        """Return whether the frame does not parse to its end; what is in its batches is no matter.
+
+        A frame of which the capture lacks bytes is not damaged.
+        """
+        is_body_read = self.message is not None and self.body is None
+        has_bad_batch = is_body_read and self.why is not None and bool(self.why.path)
+        return self.status is Status.MALFORMED and not has_bad_batch
+
 
 class _Body(NamedTuple):
     """The class and version of a body, and the queries about it.
@@ -144,7 +154,7 @@ def read_request(exchange: Exchange) -> Side | None:
         return _unreadable(frame, error)
     if layout.request is None:
         return _undecoded(exchange, frame, offset)
-    return _read_body(layout.request, frame, offset)
+    return _shown(exchange, _read_body(layout.request, frame, offset))
 
 
 def read_response(exchange: Exchange) -> Side | None:
@@ -165,7 +175,7 @@ def read_response(exchange: Exchange) -> Side | None:
         return _unreadable(frame, error)
     if layout.response is None:
         return _undecoded(exchange, frame, offset)
-    return _read_body(layout.response, frame, offset)
+    return _shown(exchange, _read_body(layout.response, frame, offset))
 
 
 def _request_body_offset(data: bytes, header_version: int) -> int:
@@ -375,7 +385,7 @@ def _unreadable(frame: Frame, error: DecodeError) -> Side:
 def _request_without_api(exchange: Exchange, frame: Frame) -> Side:
     """Return a request of an unknown API."""
     if exchange.pairing is Status.OPAQUE:
-        return _closed(frame, Status.OPAQUE, f"a SASL token of {frame.size} bytes")
+        return _closed(frame, Status.OPAQUE, _hidden_text(exchange, frame))
     try:
         read_request_header(frame.data)
     except DecodeError as error:
@@ -386,10 +396,24 @@ def _request_without_api(exchange: Exchange, frame: Frame) -> Side:
 def _response_without_api(exchange: Exchange, frame: Frame) -> Side:
     """Return a response to an unknown request."""
     if exchange.pairing is Status.OPAQUE:
-        return _closed(frame, Status.OPAQUE, f"a SASL token of {frame.size} bytes")
+        return _closed(frame, Status.OPAQUE, _hidden_text(exchange, frame))
     if exchange.request is None:
         return _closed(frame, Status.UNMATCHED, "the request that it answers was not seen")
     return _closed(frame, Status.UNDECODED, "the request that it answers cannot be read")
+
+
+def _shown(exchange: Exchange, side: Side) -> Side:
+    """Return a side without its fields if it is damaged, and a login may be in them."""
+    if exchange.login is not LoginPhase.OVER and side.is_damaged:
+        return Side(side.frame, side.version, side.body_offset, status=side.status, why=side.why)
+    return side
+
+
+def _hidden_text(exchange: Exchange, frame: Frame) -> str:
+    """Return what a frame is of which no output shows more than its size."""
+    if exchange.correlation_id is None:
+        return f"a SASL token of {frame.size} bytes"
+    return f"{frame.size} bytes that may hold a password: no login has succeeded before them"
 
 
 def closed_by_fault(frame: Frame | None, reason: str) -> Side | None:

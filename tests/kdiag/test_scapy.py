@@ -363,6 +363,51 @@ def test_secrets_are_in_the_body_and_not_in_what_is_shown() -> None:
     assert b"hus".hex() not in repr(cut)
 
 
+@for_each("version", [0, 1])
+def test_a_damaged_login_shows_its_size_alone(version: int) -> None:
+    """Whatever it reads as: on its connection, no login has succeeded before it."""
+    token = b"\0me\0hush-hush"
+    sent(KafkaRequest(api="SaslHandshake", version=version, body={"mechanism": "PLAIN"}))
+    login = bytes(
+        KafkaRequest(api="SaslAuthenticate", version=1, client_id="a", body={"authBytes": token})
+    )
+    damaged = [
+        login[:4] + b"\0\3" + login[6:],
+        login[:4] + b"\x03\xe7" + login[6:],
+        login[:12] + struct.pack(">h", len(login) - 14) + login[14:],
+        login[:4] + b"\0\x12\0\0" + login[8:12] + struct.pack(">h", len(login) - 14) + login[14:],
+    ]
+    for number, frame in enumerate(damaged, 1):
+        packet = sent(frame, number * 100)[KafkaRequest]
+        for each in (packet, packet.copy()):
+            for text in (shown(each), repr(each), each.mysummary()):
+                assert "hush" not in text
+            assert " bytes" in repr(each)
+    tagged = KafkaRequest(
+        struct.pack(">ihhih", 13 + 20, 36, 2, 3, 1) + b"a\0\1\1\7\x0d" + token + b"\0\0\0\0"
+    )
+    assert "hush" not in repr(tagged) + shown(tagged)
+
+
+def test_a_login_that_has_succeeded_shows_what_follows() -> None:
+    """Also where the damage is behind it: its fields are no secret then."""
+    sent(
+        KafkaRequest(api="SaslHandshake", version=1, correlation_id=1, body={"mechanism": "PLAIN"})
+    )
+    sent(
+        KafkaRequest(
+            api="SaslAuthenticate", version=1, correlation_id=2, body={"authBytes": b"\0me\0hush"}
+        )
+    )
+    before = sent(KafkaRequest(api="Metadata", version=1, correlation_id=3, client_id="me"))
+    assert "may hold a password" in repr(before[KafkaRequest])
+    received(struct.pack(">iihhiq", 20, 2, 0, -1, 0, 0))
+    after = sent(KafkaRequest(api="Metadata", version=1, correlation_id=4, client_id="me"))
+
+    assert "may hold a password" not in repr(after[KafkaRequest])
+    assert after[KafkaRequest].mysummary() == "Kafka Metadata v1 request 4 of me"
+
+
 @pytest.mark.thorough
 def test_what_is_shown_is_what_kdiag_shows() -> None:
     """Record batches and what is inside of `bytes` are laid open."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -44,8 +44,8 @@ class CaptureExtract:
         """Note what the decoder has completed."""
         self._notes.note(items)
 
-    def write(self) -> str:
-        """Write the packets; return what was written, for people.
+    def write(self) -> "ExtractCounts":
+        """Write the packets; return the counts of what was written.
 
         Raises:
             CaptureError: the file cannot be written, or the captures are others now.
@@ -60,8 +60,7 @@ class CaptureExtract:
             tunnel_ports=inputs.tunnel_ports,
         )
         reader.index.addresses = first.addresses
-        counts = write_extract(self._notes, reader, inputs.write, first.packets)
-        return _told(inputs.write, counts)
+        return write_extract(self._notes, reader, inputs.write, first.packets)
 
 
 class _ChosenConnections:
@@ -117,8 +116,8 @@ def start_extract(
     return CaptureExtract(inputs, reader, notes)
 
 
-def _told(path: Path, counts: "ExtractCounts") -> str:
-    """Return what was written, and what was not."""
+def extract_text(path: Path, counts: "ExtractCounts") -> str:
+    """Return what was written to a file, and what was not, for people."""
     about = f"{count(counts.packets, 'packet')} of {count(counts.connections, 'connection')}"
     parts = [f"wrote {about} to {path}"]
     masked = [
@@ -130,10 +129,26 @@ def _told(path: Path, counts: "ExtractCounts") -> str:
         if packets
     ]
     if masked:
-        parts.append(f"masked {' and '.join(masked)}, which --show-secrets leaves as they are")
+        size = count(counts.masked_bytes, "byte")
+        kept = "--show-secrets leaves them as they are"
+        parts.append(f"masked {size} ({' and '.join(masked)}); {kept}")
     if counts.encrypted:
         parts.append(f"{count(counts.encrypted, 'connection')} with TLS as they are, without keys")
     if counts.fragmented:
         left_out = count(counts.fragmented, "segment")
         parts.append(f"left out {left_out} that came in IP fragments")
     return "; ".join(parts)
+
+
+def extract_document(path: Path, counts: "ExtractCounts") -> dict[str, Any]:
+    """Return the same for programs."""
+    return {
+        "path": str(path),
+        "packets": counts.packets,
+        "connections": counts.connections,
+        "masked_bytes": counts.masked_bytes,
+        "secret_packets": counts.secret_packets,
+        "unknown_packets": counts.unknown_packets,
+        "encrypted_connections": counts.encrypted,
+        "left_out_segments": counts.fragmented,
+    }

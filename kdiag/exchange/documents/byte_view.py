@@ -20,8 +20,13 @@ from typing import Final
 from kdiag.errors import DecodeError
 from kdiag.exchange.context.topic_names import CLUSTER_METADATA_ID
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.model import Exchange, Status
-from kdiag.exchange.secrets.redaction import REDACTED, has_secrets, redact_spans
+from kdiag.exchange.model import Exchange, LoginPhase, Status
+from kdiag.exchange.secrets.redaction import (
+    REDACTED,
+    has_secrets,
+    is_unknown_field,
+    redact_spans,
+)
 from kdiag.exchange.side import Side
 from kdiag.wire import api_keys
 from kdiag.wire.api.request_header import RequestHeader
@@ -93,7 +98,8 @@ def view_side(
     spans = [Span("size", -LENGTH_BYTES, LENGTH_BYTES, frame.size)]
     exchange = dissection.exchange
     api = None if exchange.api_key is None else API_BY_KEY.get(exchange.api_key)
-    if api is None or exchange.version is None:
+    is_withheld = exchange.login is not LoginPhase.OVER and side.is_damaged
+    if api is None or exchange.version is None or (is_withheld and not show_secrets):
         return _rest(spans, frame, 0, is_secret=not show_secrets)
     version = exchange.version
     if is_response:
@@ -102,9 +108,14 @@ def view_side(
     else:
         header_version = api.request_header_version(version)
         read = explain(RequestHeader, header_version, frame.data, whole_bytes=frame.size)
-    spans += [_moved(span, f"header.{span.path}") for span in read.spans]
-    end = read.end
     is_secret = not show_secrets and _may_hold_secrets(exchange, api)
+    for span in read.spans:
+        is_hidden = is_secret and is_unknown_field(span)
+        if span.path == "clientId" and isinstance(span.value, str):
+            is_hidden = exchange.client_id is None and not show_secrets  # the frame is damaged
+        value = REDACTED if is_hidden else span.value
+        spans.append(Span(f"header.{span.path}", span.offset, span.length, value))
+    end = read.end
     if read.error is None and side.message is not None:
         cls = api.response_class() if is_response else api.request_class()
         found = explain(cls, side.version, frame.data, end, whole_bytes=frame.size)
@@ -166,10 +177,6 @@ def _rest(
         lost = f"{frame.gap_bytes} bytes of it are not in the capture"
         spans.append(Span(MISSING, here, frame.size - here, lost))
     return spans
-
-
-def _moved(span: Span, path: str, by: int = 0) -> Span:
-    return Span(path, span.offset + by, span.length, span.value)
 
 
 def _opened(span: Span) -> list[Span]:

@@ -2,7 +2,8 @@
 
 People pass captures on more easily than passwords. The fields that `redaction` calls secret become
 `x` byte for byte, and the frame still decodes; bytes that are not understood and may hold secrets
-become `x` as a whole.
+become `x` as a whole. Of a damaged frame, and of one that may be a part of a login, only the first
+fields stay: API key, version and correlation id.
 """
 
 import re
@@ -19,20 +20,22 @@ from kdiag.exchange.secrets.redaction import (
     REDACTED,
     has_secrets,
     is_secret_config,
+    is_unknown_field,
     redact_body,
 )
+from kdiag.exchange.side import read_request, read_response
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, Api
 from kdiag.wire.codec.explain import Explanation, Span, explain
 from kdiag.wire.codec.messages import encode
 from kdiag.wire.frame import Frame
-from kdiag.wire.header import read_request_header, read_response_header
+from kdiag.wire.header import REQUEST_START, read_request_header, read_response_header
 from kdiag.wire.records.batch import HEADER_BYTES, MAGIC_2, RecordBatch
 from kdiag.wire.records.batches import read_batches
 from kdiag.wire.records.internal import CLUSTER_METADATA, InternalRecord, read_metadata_record
 from kdiag.wire.records.record import CODEC_MASK, Record
 from kdiag.wire.records.writer import write_batch
-from kdiag.wire.schema import Struct, fields_of, info_of
+from kdiag.wire.schema import Struct, fields_of
 
 _ENVELOPE_DATA: Final = frozenset({"requestData", "responseData"})
 _CORRELATION_ID_BYTES: Final = 4
@@ -81,28 +84,51 @@ def _masks(
     exchange: Exchange, data: bytes, whole_bytes: int, *, is_response: bool
 ) -> Iterator[Mask]:
     """Yield the masks for the bytes of a frame that are, or may be, secret."""
-    if exchange.pairing is Status.OPAQUE:
-        yield _rest(data, 0)
-        return
+    is_whole = len(data) == whole_bytes
     try:
         start = _body_offset(exchange, data, is_response=is_response)
     except DecodeError:
-        return  # it ends in the header, which holds no secrets
+        if not is_whole and exchange.pairing is not Status.OPAQUE:
+            return  # it ends in the header, which holds no secrets
+        start = len(data)
+    if exchange.pairing is Status.OPAQUE or (
+        is_whole and _is_damaged(exchange, is_response=is_response)
+    ):
+        yield _rest(data, _head_bytes(exchange, data, is_response=is_response))
+        return
     api = None if exchange.api_key is None else API_BY_KEY.get(exchange.api_key)
-    if api is None or exchange.version is None:
+    if api is None or exchange.version is None or not api.versions.covers(exchange.version):
         yield _rest(data, start)
         return
-    if api.key not in {api_keys.FETCH, api_keys.ENVELOPE} and not has_secrets(api.key):
+    if api.key == api_keys.FETCH:
+        if not (is_response and _reads_metadata_log(exchange)):
+            return
+    elif api.key != api_keys.ENVELOPE and not has_secrets(api.key):
         return
     cls = api.response_class() if is_response else api.request_class()
-    if not info_of(cls).versions.covers(exchange.version):
-        yield _rest(data, start)
-        return
-    if api.key == api_keys.FETCH and not (is_response and _reads_metadata_log(exchange)):
-        return
     read = explain(cls, exchange.version, data, start, whole_bytes=whole_bytes)
     yield from _in_body(api, read, is_response=is_response)
     yield _rest(data, read.end)
+
+
+def _head_bytes(exchange: Exchange, data: bytes, *, is_response: bool) -> int:
+    """Return how many bytes of a hidden frame stay: its first fields, if they make sense.
+
+    A bare token has none, nor has what only looks like a frame.
+    """
+    if exchange.correlation_id is None or len(data) < REQUEST_START.size:
+        return 0
+    if is_response:
+        return _CORRELATION_ID_BYTES
+    api_key, version, _ = REQUEST_START.unpack_from(data)
+    api = API_BY_KEY.get(api_key)
+    return REQUEST_START.size if api is not None and api.versions.covers(version) else 0
+
+
+def _is_damaged(exchange: Exchange, *, is_response: bool) -> bool:
+    """Return whether a whole frame does not parse to its last byte."""
+    side = read_response(exchange) if is_response else read_request(exchange)
+    return side is not None and side.is_damaged
 
 
 def _body_offset(exchange: Exchange, data: bytes, *, is_response: bool) -> int:
@@ -131,6 +157,7 @@ def _in_body(api: Api, read: Explanation, *, is_response: bool) -> Iterator[Mask
         # The span of a length or count has the path of its field, and a number as its value.
         if isinstance(span.value, bytes | str) and (
             _value_at(read.body, span.path) == REDACTED
+            or is_unknown_field(span)
             or (api.key == api_keys.ENVELOPE and span.path in _ENVELOPE_DATA)
         ):
             yield span.offset, b"x" * span.length

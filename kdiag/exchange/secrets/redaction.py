@@ -21,6 +21,9 @@ from kdiag.wire.codec.explain import Span
 REDACTED: Final = "<redacted>"
 
 _INDEX: Final = re.compile(r"\[\d+\]")
+_UNKNOWN_FIELDS: Final = "_unknownTaggedFields"
+_UNKNOWN_FIELD: Final = re.compile(r"(?:.+\.)?_tags\[\d+\]")
+"""What the byte view calls one of these."""
 
 SECRETS: Final[dict[tuple[int, bool], frozenset[str]]] = {
     (api_keys.SASL_AUTHENTICATE, False): frozenset({"authBytes"}),
@@ -81,10 +84,26 @@ def redact_body(api_key: int, body: dict[str, Any], *, is_response: bool) -> Non
             if holder.get(last) is not None:
                 holder[last] = REDACTED
     if kind in CONFIGS:
-        holder, _, entries = CONFIGS[kind].partition(".")
-        for resource in _at(body, [holder]):
+        resources, _, entries = CONFIGS[kind].partition(".")
+        for resource in _at(body, [resources]):
             for config in _at(resource, [entries]):
                 _redact_config(config, is_logger=resource.get("resourceType") == _BROKER_LOGGER)
+    if kind in SECRETS or kind in CONFIGS:
+        _redact_unknown_fields(body)
+
+
+def _redact_unknown_fields(value: Any) -> None:
+    """Replace the tagged fields that Kafka does not know: they may hold what the known ones do."""
+    if isinstance(value, list):
+        for each in value:
+            _redact_unknown_fields(each)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if name == _UNKNOWN_FIELDS:
+                for field in each:
+                    field["data"] = REDACTED
+            else:
+                _redact_unknown_fields(each)
 
 
 def redact_record(record_type: str, value: dict[str, Any]) -> None:
@@ -103,10 +122,19 @@ def redact_spans(api_key: int, spans: Iterable[Span], *, is_response: bool) -> l
     return [
         Span(span.path, span.offset, span.length, REDACTED)
         if isinstance(span.value, bytes | str)
-        and (_INDEX.sub("", span.path) in fields or _is_value_of(span.path, entries))
+        and (
+            _INDEX.sub("", span.path) in fields
+            or _is_value_of(span.path, entries)
+            or is_unknown_field(span)
+        )
         else span
         for span in spans
     ]
+
+
+def is_unknown_field(span: Span) -> bool:
+    """Return whether a span is the data of a tagged field that Kafka does not know."""
+    return isinstance(span.value, bytes) and _UNKNOWN_FIELD.fullmatch(span.path) is not None
 
 
 def _secret_entries(spans: Iterable[Span], configs: str | None) -> set[str]:

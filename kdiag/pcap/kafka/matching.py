@@ -17,6 +17,8 @@ Some frames have no partner. A Produce request with acks=0 is not answered. Afte
 version 0 (or, with GSSAPI before Kafka 0.10, from the start) the frames are bare tokens without
 headers, until one is a request again. A request left at the end was not answered.
 
+What may be a part of a login is hidden when it is complete (`exchange.secrets.login`).
+
 Source: KIP-43 and KIP-152 (SASL tokens and SaslAuthenticate), Kafka's `NetworkClient` (order of
 responses) and `SaslServerAuthenticator`.
 """
@@ -28,6 +30,7 @@ from struct import Struct, error
 from typing import Final, Protocol
 
 from kdiag.exchange.model import Connection, Exchange, Status, UnansweredReason
+from kdiag.exchange.secrets.login import LoginWatch
 from kdiag.pcap.kafka.request_head import (
     TELLING_CLIENT,
     has_no_acks,
@@ -171,9 +174,9 @@ class Matcher:
         "_habits",
         "_held",
         "_is_from_start",
-        "_is_sasl",
         "_last_answered",
         "_last_id",
+        "_login",
         "_outstanding",
         "_outstanding_bytes",
         "_repeated",
@@ -200,7 +203,7 @@ class Matcher:
         self.last_head = b""
         self._collector = collector
         self._connection = connection
-        self._is_sasl = is_sasl
+        self._login = LoginWatch(sends_bare_tokens=is_sasl)
         self._outstanding: dict[int, Exchange] = {}
         self._repeated: dict[int, deque[Exchange]] = {}
         self._tokens: list[Exchange] = []
@@ -217,7 +220,7 @@ class Matcher:
     @property
     def is_sasl(self) -> bool:
         """Return whether frames of the client are bare tokens now."""
-        return self._is_sasl
+        return self._login.sends_bare_tokens
 
     @property
     def held_bytes(self) -> int:
@@ -251,16 +254,17 @@ class Matcher:
         """Handle a request."""
         self._connection.requests += 1
         data = frame.data
-        if self._is_sasl:
+        if self._login.sends_bare_tokens:
             if not is_request(data, frame.size):
                 self._begin_token(frame)
                 return
-            self._is_sasl = False
+            self._login.sends_bare_tokens = False
         try:
             api_key, version, correlation_id = REQUEST_START.unpack_from(data)
         except error:
             self._collector.last_number = number = self._collector.last_number + 1
             exchange = self._exchange(number, request=frame)
+            self._login.begin(exchange)
             self._expect(_HEADLESS + number, exchange)
             return
         self.last_head = data[:_HEAD_BYTES]
@@ -279,8 +283,7 @@ class Matcher:
             request=frame,
             response=None,
         )
-        if api_key == api_keys.SASL_HANDSHAKE and version == 0:
-            self._is_sasl = True
+        self._login.begin(exchange)
         is_answered = api_key != api_keys.PRODUCE or not has_no_acks(data, version)
         if not frame.last_packet:
             self._coming[frame] = exchange
@@ -296,7 +299,7 @@ class Matcher:
         """Handle the rest of a request that was still coming."""
         exchange = self._coming.pop(frame)
         if exchange is None:
-            if self._is_sasl:
+            if self.is_sasl:
                 note_bare_token(self._connection, frame)
             return  # else it has not begun: its turn comes with all its bytes
         exchange.client_id = self._client_id(frame.data, exchange.api_key, exchange.version)
@@ -347,6 +350,7 @@ class Matcher:
                 if reason_of is not None:
                     is_skipped = self._is_skipped(exchange)
                     exchange.unanswered_reason = reason_of(exchange, is_skipped=is_skipped)
+            self._login.complete(exchange)
             self._collector.exchanges.append(exchange)
         self._outstanding.clear()
         self._repeated.clear()
@@ -400,6 +404,7 @@ class Matcher:
             oldest.pairing = Status.UNANSWERED
             self._is_from_start = False  # its response will have an id that nobody remembers
             oldest.unanswered_reason = UnansweredReason.GIVEN_UP
+            self._login.complete(oldest)
             collector.exchanges.append(oldest)
 
     def _pop_outstanding(self, correlation_id: int) -> Exchange:
@@ -439,6 +444,7 @@ class Matcher:
         self._collector.last_number += 1
         exchange = self._exchange(self._collector.last_number, response=frame)
         exchange.pairing = Status.UNMATCHED
+        self._login.begin(exchange)
         exchange.correlation_id = correlation_id = _correlation_id(frame.data)
         if correlation_id is not None and correlation_id != self._last_id:
             self._early.setdefault(correlation_id, exchange)
@@ -462,7 +468,7 @@ class Matcher:
         exchange.client_id = self._client_id(request.data, *asked)
         exchange.request = request
         exchange.pairing = Status.OK
-        self._is_sasl = asked == (api_keys.SASL_HANDSHAKE, 0)
+        self._login.begin(exchange)
         self._last_answered = max(self._last_answered, exchange.number)
         if not self._is_from_start and self._connection.requests == 1:
             self._doubted = exchange
@@ -522,6 +528,7 @@ class Matcher:
             if response is not None and response.first_byte_ns < request.last_byte_ns:
                 skew_ns = request.last_byte_ns - response.first_byte_ns
                 self._collector.note_early(exchange.number, skew_ns)
+            self._login.complete(exchange)
             self._collector.exchanges.append(exchange)
 
     def _complete_unmatched(self, exchange: Exchange) -> None:

@@ -11,8 +11,10 @@ from typing import Final
 
 from kdiag.errors import DecodeError
 from kdiag.exchange.model import Connection
+from kdiag.exchange.secrets.login import SOFTWARE_NAME
 from kdiag.exchange.secrets.sasl_user import note_mechanism, note_token
 from kdiag.wire import api_keys
+from kdiag.wire.api.api_versions import ApiVersionsRequest
 from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest
 from kdiag.wire.api.sasl_handshake import SaslHandshakeRequest
 from kdiag.wire.catalog import API_BY_KEY
@@ -181,9 +183,11 @@ def _note_sasl(connection: Connection, data: bytes) -> None:
         api = API_BY_KEY[header.api_key]
         if not api.versions.covers(header.version):
             return
-        body, _ = decode_prefix(api.request_class(), header.version, data, header.body_offset)
+        body, end = decode_prefix(api.request_class(), header.version, data, header.body_offset)
     except DecodeError:
         return
+    if end != len(data):
+        return  # it is damaged: what looks like a name may be the password
     if isinstance(body, SaslHandshakeRequest):
         note_mechanism(connection, body.mechanism)
     elif isinstance(body, SaslAuthenticateRequest):
@@ -210,7 +214,10 @@ def _read_client_software(data: bytes) -> tuple[str, str] | None:
         if header.version < _FIRST_WITH_SOFTWARE or not api.versions.covers(header.version):
             return None
         cls = api.request_class()
-        request, _ = decode_prefix(cls, header.version, data, header.body_offset)
+        request, end = decode_prefix(cls, header.version, data, header.body_offset)
     except DecodeError:
         return None
-    return request.client_software_name, request.client_software_version  # type: ignore[attr-defined]
+    assert isinstance(request, ApiVersionsRequest)
+    software = request.client_software_name, request.client_software_version
+    is_sane = end == len(data) and all(SOFTWARE_NAME.fullmatch(each) for each in software)
+    return software if is_sane else None

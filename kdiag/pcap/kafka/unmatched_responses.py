@@ -17,7 +17,7 @@ between the same two hosts are tried; only long responses are believed then.
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from kdiag.exchange.model import Connection, Exchange
+from kdiag.exchange.model import Connection, Exchange, LoginPhase
 from kdiag.pcap.kafka.frame_cutter import Start
 from kdiag.pcap.kafka.trial_decoding import RequestKind, can_try, is_whole_response
 from kdiag.pcap.tcp.reassembly import Moment, Recording
@@ -147,7 +147,7 @@ class UnmatchedResponses:
             return None
         assert exchange.response is not None
         self._held_bytes -= len(exchange.response.data)
-        if not exchange.response.is_whole:
+        if not exchange.response.is_whole or exchange.login is LoginPhase.ASKED:
             self._identified.append(exchange)
             return exchange
         if self.unsure is not None and habits.leaves_to_others(exchange.response.data):

@@ -47,6 +47,7 @@ class ExtractCounts(NamedTuple):
         connections: those that they belong to.
         secret_packets: those in which a secret was overwritten.
         unknown_packets: those in which bytes were overwritten that nothing tells the meaning of.
+        masked_bytes: how many were overwritten, those of each packet that carries them again.
         fragmented: segments that are left out, because they came in IP fragments.
         encrypted: those of the connections that carry TLS, for which no keys are written.
     """
@@ -55,6 +56,7 @@ class ExtractCounts(NamedTuple):
     connections: int
     secret_packets: int
     unknown_packets: int
+    masked_bytes: int
     fragmented: int
     encrypted: int
 
@@ -142,6 +144,7 @@ class _ExtractWriter:
         self._file = file
         self._reader = reader
         self._masked: dict[bool, int] = {True: 0, False: 0}
+        self._masked_bytes = 0
         self._fragmented = 0
         extents = self._owners.extents
         self._first = {each.first_packet: each.connection.first_ns for each in extents}
@@ -166,6 +169,7 @@ class _ExtractWriter:
             len(self._owners.extents),
             self._masked[True],
             self._masked[False],
+            self._masked_bytes,
             self._fragmented,
             sum(each.is_encrypted for each in self._owners.extents),
         )
@@ -189,6 +193,7 @@ class _ExtractWriter:
             payload = _Payload.of(batch, int(found.row[at]), start)
             changed[row] = _overwritten(packet, payload, places)
             self._masked[any(mask.is_secret for _, _, mask in places)] += 1
+            self._masked_bytes += sum(stop - start for start, stop, _ in places)
         self._file.write(block, rows, changed)
 
     def _check(self, block: PacketBlock, before: int) -> None:

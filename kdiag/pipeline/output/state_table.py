@@ -23,6 +23,7 @@ from kdiag.diagnosis.rebalance.capture import exchange_events
 from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupType
 from kdiag.exchange import model, tcp_facts
 from kdiag.exchange.context import fetch_session, topic_names
+from kdiag.exchange.secrets import login
 from kdiag.pcap import content, decoder, ending, flow, memory_budget
 from kdiag.pcap.kafka import (
     conversation,
@@ -94,6 +95,7 @@ _CONNECTION: Final = (
 _KAFKA: Final = (
     Frame,
     model.Exchange,
+    login.LoginWatch,
     conversation.Announcements,
     conversation.Conversation,
     conversation.ConversationSide,
@@ -185,6 +187,7 @@ _GROUPS: Final = (
 ENUMS: Final[tuple[type[Enum], ...]] = (
     GroupType,
     evidence.Evidence,
+    model.LoginPhase,
     model.Protocol,
     model.Status,
     model.TlsFault,

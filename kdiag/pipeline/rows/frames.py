@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import compute
 
-from kdiag.exchange.model import Connection, Exchange, Status, UnansweredReason
+from kdiag.exchange.model import Connection, Exchange, LoginPhase, Status, UnansweredReason
 from kdiag.pipeline.rows.frame_spans import read_spans
 from kdiag.pipeline.rows.packets import NO_FILES, MappedFiles
 from kdiag.wire.frame import Frame
@@ -44,6 +44,7 @@ FRAMES: Final = pa.schema(
         ("guessed", pa.bool_()),
         ("unanswered_reason", pa.string()),
         ("is_violation", pa.bool_()),
+        ("login", pa.string()),
         *((f"request_{name}", type_) for name, type_ in _FRAME),
         *((f"response_{name}", type_) for name, type_ in _FRAME),
     ]
@@ -81,6 +82,7 @@ def frame_row(
         exchange.guessed,
         exchange.unanswered_reason,
         exchange.is_violation,
+        exchange.login.value,
         *_frame_columns(exchange.request, spans[0]),
         *_frame_columns(exchange.response, spans[1]),
     )
@@ -117,7 +119,9 @@ def read_exchanges(rows: pa.RecordBatch, files: MappedFiles = NO_FILES) -> Itera
     columns = [column.to_pylist() for column in rows.select(FRAMES.names).columns]
     for row in zip(*columns, strict=True):
         number, connection, connection_id, client, broker, *head = row[:_HEAD_COLUMNS]
-        api_key, version, correlation_id, client_id, pairing, guessed, reason, violates = head
+        api_key, version, correlation_id, client_id, pairing, guessed, reason, violates, login = (
+            head
+        )
         if connection_id not in connections:
             connections[connection_id] = Connection(
                 number=connection,
@@ -140,6 +144,7 @@ def read_exchanges(rows: pa.RecordBatch, files: MappedFiles = NO_FILES) -> Itera
             guessed=guessed,
             unanswered_reason=reason and UnansweredReason(reason),
             is_violation=violates,
+            login=LoginPhase(login),
         )
 
 

@@ -294,7 +294,8 @@ def test_a_cut_refusal_is_partial() -> None:
 
 def test_sasl_tokens_stay_closed() -> None:
     """A frame without header inside a SASL exchange is opaque; only its size is told."""
-    exchange = make_exchange(b"\0u\0secret", b"ok", version=None, pairing=Status.OPAQUE)
+    facts = {"pairing": Status.OPAQUE, "correlation_id": None}
+    exchange = make_exchange(b"\0u\0secret", b"ok", version=None, **facts)
 
     for side, size in ((request_side(exchange), 9), (response_side(exchange), 2)):
         assert side.status is Status.OPAQUE

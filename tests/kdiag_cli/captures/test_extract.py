@@ -21,12 +21,33 @@ def test_a_line_tells_what_was_written_and_masked(tmp_path: Path) -> None:
     assert (done.code, done.out) == (0, kdiag("decode", SASL).out)
     assert done.err == (
         f"kdiag: wrote 136 packets of 6 connections to {tmp_path / 'out.pcap'}; "
-        "masked secrets in 6 packets, which --show-secrets leaves as they are\n"
+        "masked 124 bytes (secrets in 6 packets); --show-secrets leaves them as they are\n"
     )
     shown = kdiag("decode", tmp_path / "out.pcap", "--summary").out
     assert shown.replace(str(tmp_path / "out.pcap"), str(SASL)) == (
         kdiag("decode", SASL, "--summary").out
     )
+
+
+@pytest.mark.thorough
+def test_the_summary_has_the_counts_for_programs(tmp_path: Path) -> None:
+    """As the line has them for people."""
+    out = tmp_path / "out.pcap"
+    done = kdiag("decode", SASL, "--summary", "-o", "json", "--write", out)
+
+    written = json.loads(done.out)["written"]
+    assert written == {
+        "path": str(out),
+        "packets": 136,
+        "connections": 6,
+        "masked_bytes": 124,
+        "secret_packets": 6,
+        "unknown_packets": 0,
+        "encrypted_connections": 0,
+        "left_out_segments": 0,
+    }
+    assert "masked 124 bytes" in done.err
+    assert "written" not in json.loads(kdiag("decode", SASL, "--summary", "-o", "json").out)
 
 
 @pytest.mark.thorough

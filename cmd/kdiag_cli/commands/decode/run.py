@@ -17,6 +17,7 @@ from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection
 from kdiag.exchange.selection import is_in_order
 from kdiag.pcap.look_ahead import can_read_twice
+from kdiag_cli.captures.extract import extract_document, extract_text
 from kdiag_cli.captures.printer import Printer, SortedPrinter
 from kdiag_cli.captures.reading import CaptureReading, CaptureResult, run_on_captures
 from kdiag_cli.commands.decode.more import command_for
@@ -47,6 +48,7 @@ from kdiag_cli.pager import paged
 
 if TYPE_CHECKING:
     from kdiag.findings.finding import Finding  # which loads all rules
+    from kdiag.pcap.writer.extract import ExtractCounts  # 10 ms, for one option
 
 
 def run(options: DecodeOptions) -> ExitCode:
@@ -134,8 +136,10 @@ class _DecodeRun:
             if result.is_interrupted and self._single.found is None:
                 return ExitCode.INTERRUPTED
             return self._show(self._single, result)
+        written: ExtractCounts | None = None
         if self._options.summary:
-            self._print_summary(result)
+            written = self._write_extract(result)  # first: the JSON has the counts
+            self._print_summary(result, written)
             if result.absence is not None and result.exchange_count:
                 self._output.flush()
                 say(result.absence)
@@ -145,7 +149,10 @@ class _DecodeRun:
             _say_end(result)
             if self._options.errors and result.totals.gaps:
                 say(f"{gaps_text(result.totals)}; without --errors each gap is shown")
-        self._write_extract(result)
+            written = self._write_extract(result)
+        if written is not None and self._options.inputs.write is not None:
+            self._output.flush()
+            say(extract_text(self._options.inputs.write, written))
         return self._exit_code(result)
 
     def _exit_code(self, result: CaptureResult) -> ExitCode:
@@ -158,17 +165,15 @@ class _DecodeRun:
         found = exit_code_of((), result.findings, fail_on)
         return code if found is ExitCode.DONE else found
 
-    def _write_extract(self, result: CaptureResult) -> None:
+    def _write_extract(self, result: CaptureResult) -> "ExtractCounts | None":
         """Write the packets of the chosen connections, if that was asked for."""
         if self._options.inputs.live is not None or self._options.inputs.write is None:
-            return
+            return None
         self._output.flush()
         if result.is_interrupted:
             say(f"{self._options.inputs.write} is not written: reading was interrupted")
-            return
-        written = self._reading.write_extract()
-        if written is not None:
-            say(written)
+            return None
+        return self._reading.write_extract()
 
     def _after_batch(self) -> bool:
         """Flush what a live reader waits for; return whether there is more to look for."""
@@ -209,7 +214,7 @@ class _DecodeRun:
             printer = JsonLines(self._output, self._documents)
         return SortedPrinter(printer) if options.sort else printer
 
-    def _print_summary(self, result: CaptureResult) -> None:
+    def _print_summary(self, result: CaptureResult, written: "ExtractCounts | None") -> None:
         if self._options.output == "text":
             summary, totals = result.summary, result.totals
             print_head(self._output, summary, totals)
@@ -223,6 +228,8 @@ class _DecodeRun:
                 msgspec.structs.asdict(each) | {"more": self._more(each)}
                 for each in result.findings
             ]
+            if written is not None and self._options.inputs.write is not None:
+                document["written"] = extract_document(self._options.inputs.write, written)
             print_json(self._output, DocumentEncoder().encode(document))
 
     def _print_verdict(self, result: CaptureResult) -> None:

@@ -67,7 +67,9 @@ def others_text(protocols: "Counter[str]") -> str:
 def api_text(exchange: Exchange) -> str:
     """Return API and version: `Fetch v13`."""
     if exchange.api_key is None:
-        return "SASL token" if exchange.pairing is Status.OPAQUE else "?"
+        if exchange.pairing is not Status.OPAQUE:
+            return "?"
+        return "SASL token" if exchange.correlation_id is None else "SASL login?"
     api = API_BY_KEY.get(exchange.api_key)
     name = f"API {exchange.api_key}" if api is None else api.name
     return f"{name} v{exchange.version}"

@@ -139,9 +139,56 @@ def test_the_beginning_of_a_cut_token_is_masked() -> None:
 
 
 def test_a_frame_cut_within_its_header_has_no_secrets() -> None:
-    """The client id is none."""
-    exchange = make_exchange(b"\0\x24\0", version=2, api_key=36)
+    """What the capture has of it is no more than a part of the client id."""
+    exchange = make_exchange(SaslAuthenticateRequest(auth_bytes=SECRET), version=2)
+    assert exchange.request is not None
+    exchange.request = cut_frame(exchange.request.data, 11, START_NS)
 
+    assert mask_secrets(exchange) is exchange
+
+
+@for_each("version", [1, 2])
+@for_each(
+    ("at", "wrong"),
+    [
+        (0, b"\0\3"),  # the key of Metadata
+        (0, b"\0\x12"),  # of ApiVersions
+        (8, b"\x70\0"),  # the length of the client id
+        (8, b"\xff\xf0"),
+        (8, b"\0\x14"),
+        (13, b"\0\0\0\1"),  # behind the client id: tags, and the length of the token
+        (13, b"\1"),
+        (14, b"\2"),
+    ],
+)
+def test_of_a_damaged_frame_only_its_first_fields_stay(at: int, wrong: bytes, version: int) -> None:
+    """Whatever it was: if it was a login, the password is anywhere behind them."""
+    exchange = make_exchange(
+        SaslAuthenticateRequest(auth_bytes=b"\0alice\0" + SECRET), version=version
+    )
+    assert exchange.request is not None
+    data = exchange.request.data
+    exchange.request.data = data[:at] + wrong + data[at + len(wrong) :]
+    exchange.api_key = int.from_bytes(exchange.request.data[:2])
+    head = exchange.request.data[:8]
+
+    request, _ = frames_of(check_masked(exchange))
+
+    assert request[:8] == head
+    assert Dissection(exchange).status is Status.OK or set(request[8:]) == set(b"x")
+
+
+def test_a_frame_with_a_bad_batch_is_not_damaged() -> None:
+    """It is evidence, and parses to its last byte."""
+    part = PartitionData(records=make_batch(b"one")[:-3] + b"!!!")
+    topic = FetchableTopicResponse("orders", partitions=[part])
+    exchange = make_exchange(FetchRequest(), FetchResponse(responses=[topic]), version=12)
+    short = PartitionData(records=bytes(8) + b"\0\0\0\1" + bytes(30))
+    broken = FetchResponse(responses=[FetchableTopicResponse("orders", partitions=[short])])
+
+    assert mask_secrets(exchange) is exchange
+    exchange = make_exchange(FetchRequest(), broken, version=12)
+    assert Dissection(exchange).status is Status.MALFORMED
     assert mask_secrets(exchange) is exchange
 
 

@@ -16,7 +16,7 @@ from kdiag.pcap.kafka.unmatched_responses import (
     MAX_HELD,
 )
 from kdiag.wire.api.api_versions import ApiVersionsRequest
-from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseTopic
+from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 from kdiag.wire.api.produce import ProduceRequest
 from kdiag.wire.codec.messages import encode
 from kdiag.wire.frame import Frame
@@ -407,7 +407,7 @@ def test_a_response_captured_before_its_request_waits_for_it() -> None:
     rig.tell(metadata_response(1))
     rig.tell(metadata_response(2))
     rig.now_ns = 5_000
-    rig.ask(request(1, api_key=3, version=5))
+    rig.ask(request(1, encode(MetadataRequest(), 5), api_key=3, version=5))
     rig.now_ns = 7_000
     rig.ask(request(2, api_key=3, version=5))
     rig.ask(request(3, api_key=3, version=5))

@@ -55,9 +55,11 @@ def test_a_transfer_is_shown_where_it_matters() -> None:
 
 
 def test_exchanges_without_an_api_say_what_they_are() -> None:
-    """A token, something unknown, a number without a name."""
-    token = make_exchange(b"token", version=None, pairing=Status.OPAQUE)
+    """A token, what may be one, something unknown, a number without a name."""
+    token = make_exchange(b"token", version=None, pairing=Status.OPAQUE, correlation_id=None)
     assert api_text(token) == "SASL token"
+    damaged = make_exchange(b"damaged", version=None, pairing=Status.OPAQUE)
+    assert api_text(damaged) == "SASL login?"
     alone = make_exchange(None, b"data", version=None, pairing=Status.UNMATCHED)
     assert api_text(alone) == "?"
     newer = heartbeat()
