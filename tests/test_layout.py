@@ -45,7 +45,7 @@ LARGE = {
     "AbstractCoordinator": (10, 31),
     "BrokerAssignedMember": (14, 22),
     "BrokerServer": (17, 16),
-    "CaptureDecoder": (23, 36),
+    "CaptureDecoder": (23, 35),
     "CaptureReader": (14, 12),
     "Channel": (16, 24),
     "ClassicGroup": (12, 35),

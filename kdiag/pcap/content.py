@@ -80,6 +80,11 @@ class Surroundings(NamedTuple):
     keeps_leads: bool = False
     extents: Extents | None = None
 
+    @property
+    def reads_bytes_alone(self) -> bool:
+        """Return whether packets without bytes are of no use but for where bytes begin and end."""
+        return not self.follows_tcp and self.extents is None
+
 
 class Unresolved(Protocol):
     """Something that may hold bytes that start a frame not announced yet."""

@@ -27,19 +27,29 @@ from kdiag.pcap.kafka.unmatched_responses import Turns, UnmatchedResponses
 from kdiag.pcap.memory_budget import DEFAULT_LIMITS, Limits, MemoryBudget
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader, Source
+from kdiag.pcap.tcp.attempt import Attempt, made_at, may_begin
 from kdiag.pcap.tcp.counts import Counts
 from kdiag.pcap.tcp.extent import Extents
 from kdiag.pcap.tcp.reassembly import Moment, Recording
 from kdiag.pcap.tcp.sightings import Lead, Link, Sightings
 from kdiag.pcap.tcp.silence import LateEchoes, SilenceWatch
-from kdiag.pcap.tcp.sorted_batch import LEFT_OUT, SYN, FlowRows, SegmentRow, SortedBatch
+from kdiag.pcap.tcp.sorted_batch import (
+    LEFT_OUT,
+    SYN,
+    FlowRows,
+    SegmentRow,
+    SortedBatch,
+    first_late,
+    in_time,
+)
 from kdiag.pcap.tls.keylog import KeyLog
 
 Item = Exchange | Gap | Connection
 
+AnyFlow = Flow | Attempt[Surroundings, Flow]
+
 _ORDER = itemgetter(0)
-_END_OF_CAPTURE = "end of capture"
-_MEMORY = "memory"
+_END_OF_CAPTURE, _MEMORY = "end of capture", "memory"
 _LEAST_RUN_ROWS = 16  # rows from which on a run is cheaper than one row after the other
 
 
@@ -50,7 +60,6 @@ class CaptureDecoder:
         counts: the counts so far.
         recording: knows the packets that other decoders are fed; None if this one gets all.
         turns: with a recording, when it is the turn of frames and the ends of connections.
-        budget: of the memory.
     """
 
     def __init__(
@@ -85,13 +94,13 @@ class CaptureDecoder:
             addresses,
         )
         self.turns = Turns(self._collector.unmatched_responses)
-        self.budget = MemoryBudget(limits.max_memory_bytes)
+        self._budget = MemoryBudget(limits.max_memory_bytes)
         self.silence = SilenceWatch(limits.idle_ns)
-        self._flows: dict[tuple[int, int], Flow] = {}
+        self._flows: dict[tuple[int, int], AnyFlow] = {}
         self._displaced: dict[tuple[int, int], Flow] = {}
         self._sightings: Sightings | None = None
         self._expected: dict[tuple[int, int], list[Link]] = {}
-        self._new: list[Flow] = []
+        self._new: list[AnyFlow] = []
         self._last_number = 0
         self._unresolved: dict[Flow, None] = {}
         self._closed: dict[Flow, int] = {}
@@ -134,24 +143,22 @@ class CaptureDecoder:
         for rows in self._unlinked(sorted_batch):
             flow = self._flows.get((rows.low, rows.high))
             if (
-                flow is None
+                not isinstance(flow, Flow)
                 or not (rows.is_plain and flow.is_plain)
-                or self.silence.is_over(flow.last_ns, rows.last_ns)
-                or not flow.add_runs(rows, sorted_batch.segments)
+                or not self._goes_on(flow, rows, sorted_batch)
             ):
                 self._add_rows(rows, sorted_batch)
             else:
                 self._unresolved[flow] = None
                 if flow.tcp is not None:
                     flow.tcp.add_rows(batch, *sorted_batch.sides(rows))
-        if self._closed:
-            self._end_lingering(batch)
+        self._end_lingering(batch)
         self.silence.add_packets(batch.time_ns)
         for flow in self.silence.due(self._flows.values()):
             self._end_silent(flow, self._now)
         size = int(batch.payload_bytes.sum())
-        if self.budget.may_be_exceeded(len(batch.packet), size, len(self._flows)):
-            for flow in self.budget.overdue(self.all_flows()):
+        if self._budget.may_be_exceeded(len(batch.packet), size, len(self._flows)):
+            for flow in self._budget.overdue(self.all_flows()):
                 self.counts.given_up += 1
                 self._end(flow, self._now, _MEMORY)
         self._batch = None  # its memory is not for keeping
@@ -183,7 +190,7 @@ class CaptureDecoder:
 
     def _lead_of(self, ends: tuple[int, int]) -> Lead | None:
         flow = self._flows.get(ends)
-        return None if flow is None else flow.lead
+        return flow.lead if isinstance(flow, Flow) else None
 
     def _unlinked(self, batch: SortedBatch) -> Iterable[FlowRows]:
         """Return the connections of a batch without those that are others once more."""
@@ -201,7 +208,7 @@ class CaptureDecoder:
 
     def _show(self, link: Link) -> None:
         """Hand a link over to the connection that is listed, as soon as that has begun."""
-        flow = self._flows.get(link.listed)
+        flow = made_at(self._flows, link.listed)
         if flow is not None and flow.has_numbers(link):
             flow.add_link(link)
         else:
@@ -249,8 +256,9 @@ class CaptureDecoder:
         self.counts.sightings += 1
         flow = self._flows.pop(ends, None)
         if flow is not None:
-            self._unresolved.pop(flow, None)
-            self._closed.pop(flow, None)
+            if isinstance(flow, Flow):
+                self._unresolved.pop(flow, None)
+                self._closed.pop(flow, None)
             self.counts.connections -= 1
             if self._around.extents is not None:
                 self._around.extents.discard(ends, flow.first_packet)
@@ -266,10 +274,10 @@ class CaptureDecoder:
             last = batch.next_break(first, rows.last)
             flow = self._flows.get((rows.low, rows.high))
             if (
-                flow is not None
+                isinstance(flow, Flow)
                 and flow.is_plain
                 and last - first >= _LEAST_RUN_ROWS
-                and self._add_run(flow, batch.contiguous_runs(rows, first, last), batch)
+                and self._goes_on(flow, batch.contiguous_runs(rows, first, last), batch)
             ):
                 self._unresolved[flow] = None
                 if flow.tcp is not None:
@@ -292,8 +300,8 @@ class CaptureDecoder:
             if owner.tcp is not None:
                 owner.tcp.catch_up()
 
-    def _add_run(self, flow: Flow, rows: FlowRows, batch: SortedBatch) -> bool:
-        """Add a contiguous run; return False if it is not one."""
+    def _goes_on(self, flow: Flow, rows: FlowRows, batch: SortedBatch) -> bool:
+        """Add a contiguous run; return False if it is not one, or of another connection."""
         is_over = self.silence.is_over(flow.last_ns, rows.last_ns)
         return not is_over and flow.add_runs(rows, batch.segments)
 
@@ -306,9 +314,19 @@ class CaptureDecoder:
         """
         if endpoints in self._displaced:
             self._resume_displaced(endpoints, row, batch)
+        known = self._flows.get(endpoints)
+        if isinstance(known, Attempt) and known.add(row, self.silence.limit_ns):
+            return None
         flow = self._still_open(endpoints, row, batch)
         if flow is None:
             if not row.size and not row.flags & SYN and self._echoes.has(endpoints, row.time_ns):
+                return None
+            around = self._around
+            is_alone = around.reads_bytes_alone and self.recording is None and not self._expected
+            if is_alone and may_begin(row):
+                self.silence.continued(endpoints, has_syn=True)
+                attempt = self._flows[endpoints] = Attempt(Flow, around, endpoints, row)
+                self._new.append(attempt)
                 return None
             flow = self._begin(endpoints, row)
         if row.payload != LEFT_OUT or flow.repeats(row):
@@ -329,7 +347,7 @@ class CaptureDecoder:
         self, endpoints: tuple[int, int], row: SegmentRow, batch: SortedBatch
     ) -> Flow | None:
         """Return the connection between two ends, unless it ended before a packet."""
-        flow = self._flows.get(endpoints)
+        flow = made_at(self._flows, endpoints)
         if flow is None:
             return None
         if self._is_over(flow, row, batch):
@@ -346,7 +364,7 @@ class CaptureDecoder:
         self, endpoints: tuple[int, int], row: SegmentRow, batch: SortedBatch
     ) -> None:
         """Go on with the connection that was there before the last, if a packet is of that one."""
-        former, flow = self._displaced[endpoints], self._flows.get(endpoints)
+        former, flow = self._displaced[endpoints], made_at(self._flows, endpoints)
         if self._is_over(former, row, batch):
             self._end(former, self._moment_over(former, batch.batch), "")
         elif flow is None or (former.owns(row) and not flow.owns(row)):
@@ -377,7 +395,7 @@ class CaptureDecoder:
         self._displaced[flow.endpoints] = flow
         self._closed.setdefault(flow, row.packet)
 
-    def all_flows(self) -> list[Flow]:
+    def all_flows(self) -> list[AnyFlow]:
         """Return the connections that have not been ended."""
         return [*self._flows.values(), *self._displaced.values()]
 
@@ -389,16 +407,18 @@ class CaptureDecoder:
         if former is not None:
             self.counts.resumed += 1
             flow.continue_from(former)
-        if self._expected and endpoints in self._expected:
-            for link in self._expected[endpoints]:
-                if link.may_have(row):
-                    flow.add_link(link)
+        for link in self._expected.get(endpoints, ()):
+            if link.may_have(row):
+                flow.add_link(link)
         return flow
 
-    def _end(self, flow: Flow, moment: Moment, reason: str) -> None:
+    def _end(self, flow: AnyFlow, moment: Moment, reason: str) -> None:
         """End a connection and forget it."""
         flows = self._flows if self._flows.get(flow.endpoints) is flow else self._displaced
         del flows[flow.endpoints]
+        if isinstance(flow, Attempt):
+            flow.conclude(moment, reason, self._frames.starts)
+            return
         self._unresolved.pop(flow, None)
         closed = self._closed.pop(flow, None)
         if closed is not None:
@@ -408,7 +428,7 @@ class CaptureDecoder:
         flow.conclude(moment, reason)
         self.counts.add(flow.connection, flow.overlap_mismatches, flow.strays)
 
-    def _end_silent(self, flow: Flow, moment: Moment) -> None:
+    def _end_silent(self, flow: AnyFlow, moment: Moment) -> None:
         """End a connection that has been silent for too long; remember it if nothing closed it."""
         if flow.closed_ns is None:
             self.silence.remember(flow.endpoints, flow.ended)
@@ -447,24 +467,11 @@ class CaptureDecoder:
         if not flow.is_over(self._latest_ns):
             return None
         if flow not in self._over:
-            self._over[flow] = self._first_late(flow, batch)
+            if self._batch is not batch:  # many connections ask that of the same one
+                self._batch, self._packets, self._times = batch, *in_time(batch)
+            rows = batch, self._packets, self._times
+            self._over[flow] = first_late(*rows, self._closed[flow], flow.linger_until_ns)
         return self._over[flow]
-
-    def _first_late(self, flow: Flow, batch: SegmentBatch) -> int | None:
-        """Return the first row behind the end of a closed connection that is later than it waits.
-
-        Many connections ask that of the same batch, whose times nearly always grow.
-        """
-        if self._batch is not batch:
-            self._batch, self._packets = batch, batch.packet.tolist()
-            grows = bool((batch.time_ns[1:] >= batch.time_ns[:-1]).all())
-            self._times = batch.time_ns.tolist() if grows else None
-        first = bisect_right(self._packets, self._closed[flow])
-        if self._times is not None:
-            at = bisect_right(self._times, flow.linger_until_ns, first)
-            return at if at < len(self._times) else None
-        is_late = batch.time_ns[first:] > flow.linger_until_ns
-        return first + int(is_late.argmax()) if is_late.any() else None
 
     def _moment_over(self, flow: Flow, batch: SegmentBatch) -> Moment:
         """Return the first packet at which a closed connection was over, of whichever it is."""
@@ -476,11 +483,11 @@ class CaptureDecoder:
         assert at is not None
         return Moment(int(batch.packet[at]), int(batch.time_ns[at]))
 
-    def _last_moment(self, flow: Flow) -> tuple[Moment, str]:
+    def _last_moment(self, flow: AnyFlow) -> tuple[Moment, str]:
         """Return when a connection that did not end is ended, and why."""
         is_silent = self.silence.is_over(flow.last_ns, self._now.time_ns)
         reason = IDLE if is_silent and flow.closed_ns is None else _END_OF_CAPTURE
-        if self.recording is None or flow.is_settled:
+        if self.recording is None or isinstance(flow, Attempt) or flow.is_settled:
             return self._now, reason
         if flow in self._closed:
             moment = self._recorded_end(flow)
@@ -524,14 +531,7 @@ class CaptureDecoder:
         else:
             self.turns.take(due, collector.exchanges, around.ended, self.recording)
         self.counts.exchanges = collector.last_number
-        self.counts.overtaken, self.counts.first_overtaken = (
-            collector.overtaken,
-            collector.first_overtaken,
-        )
-        self.counts.early, self.counts.first_early = collector.early, collector.first_early
-        self.counts.skew_ns = collector.skew_ns
-        self.counts.violations = collector.violations
-        self.counts.first_violation = collector.first_violation
+        self.counts.note_order(collector)
         items: list[Item] = [*around.gaps, *collector.exchanges, *around.ended]
         for each in (around.gaps, collector.exchanges, around.ended):
             each.clear()

@@ -13,6 +13,7 @@ from kdiag.pcap.ending import Ending
 from kdiag.pcap.kafka.frame_cutter import TLS_INSTEAD
 from kdiag.pcap.kafka.frame_stream import Skip
 from kdiag.pcap.memory_budget import CONNECTION_BYTES
+from kdiag.pcap.tcp.attempt import undescribed
 from kdiag.pcap.tcp.extent import Extent, stream_origin
 from kdiag.pcap.tcp.reassembly import Moment, Reassembly, distance
 from kdiag.pcap.tcp.segments import Segments
@@ -86,21 +87,24 @@ class Flow:
         "tcp",
     )
 
-    def __init__(self, around: Surroundings, endpoints: tuple[int, int], row: SegmentRow) -> None:
-        """Begin with the first packet between two endpoints, the lower one first."""
+    def __init__(
+        self,
+        around: Surroundings,
+        endpoints: tuple[int, int],
+        row: SegmentRow,
+        connection: Connection | None = None,
+    ) -> None:
+        """Begin with the first packet between two endpoints, the lower one first.
+
+        Args:
+            around: what all connections share.
+            endpoints, row, connection: its ends, the packet, its description if there is one.
+        """
         self.first_packet = row.packet
         self.closed_ns: int | None = None
         self.endpoints = endpoints
         self.tcp = _new_tracker() if around.follows_tcp else None
-        self.connection = Connection(
-            number=0,
-            connection_id="",
-            client="",
-            broker="",
-            first_ns=row.time_ns,
-            last_ns=row.time_ns,
-            first_packet=row.packet,
-        )
+        self.connection = connection or undescribed(row)
         self._around = around
         self._client: int | None = None
         self._reset: tuple[int, int] | None = None
@@ -425,7 +429,7 @@ class Flow:
 
         Args:
             moment: the last packet of the capture so far.
-            reason: why, in the words of `Connection.close_reason`; not used if it was closed.
+            reason: why, as `Connection.close_reason` has it; not used if it was closed.
         """
         for each in self._reassemblies:
             each.flush(moment, f"nothing came after it: {reason or 'end of connection'}")

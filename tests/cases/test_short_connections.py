@@ -12,7 +12,7 @@ from kdiag.pcap.decoder import CaptureDecoder
 from kdiag.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kdiag_cli.captures.pipeline import ExchangePipeline
 from recordings.exchange_maker import request_bytes, response_bytes
-from recordings.segment_tape import CLIENT, START_NS, Talk, batch_of, sized
+from recordings.segment_tape import CLIENT, START_NS, Numbered, Talk, batch_of, sized
 
 ASKED = sized(request_bytes(ApiVersionsRequest(), 0))
 TOLD = sized(response_bytes(ApiVersionsResponse(), 0))
@@ -27,7 +27,7 @@ class Watch:
 
     def __init__(self) -> None:
         names = TopicNames()
-        self.decoder = CaptureDecoder(str)
+        self.decoder = CaptureDecoder(Numbered())
         self.decoder.link_sightings()
         self.pipeline = ExchangePipeline(names, Selection(), None, None, may_wait=False)
         self.pipeline.groups = CaptureEvents(names.name)

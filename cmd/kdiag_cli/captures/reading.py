@@ -18,6 +18,7 @@ from kdiag.findings.rule import Severity
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.files.capture_facts import CaptureFacts
 from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
+from kdiag.pcap.memory_budget import MemoryBudget
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
 from kdiag.wire.records.compression import ALLOWANCE
@@ -177,12 +178,14 @@ class CaptureReading:
         self._inputs = inputs
         self._traffic = open_traffic(inputs)
         self._keylog = read_keylogs(inputs.keylogs, self._traffic)
+        limits = decoder_limits(inputs)
         self._decoder = CaptureDecoder(
             self._traffic.addresses,
             ports=inputs.ports,
             keylog=self._keylog,
-            limits=decoder_limits(inputs),
+            limits=limits,
         )
+        self._budget = MemoryBudget(limits.max_memory_bytes)
         ALLOWANCE.measure = self._measure_room
         if not inputs.each_interface:
             self._decoder.link_sightings()
@@ -317,7 +320,7 @@ class CaptureReading:
 
     def _measure_room(self) -> int:
         """Return how much decompressed bytes may take: their pieces, when joined, take it twice."""
-        return self._decoder.budget.room_bytes(self._decoder.all_flows()) // 2
+        return self._budget.room_bytes(self._decoder.all_flows()) // 2
 
     def _pass_batch(
         self, batch: SegmentBatch, pipeline: ExchangePipeline, after_batch: Callable[[], bool]

@@ -5,6 +5,7 @@ segments.py       their payloads as plain lists, which all that follows hands on
 reassembly.py     one direction: segments in any order -> bytes in order, gaps named
 extent.py         where in the capture a connection and its bytes are
 strays.py         packets whose numbers do not fit their connection
+attempt.py        connections that are no more than a SYN so far
 silence.py        connections that have been silent for so long that they are ended
 sightings.py      connections that are others once more, as before and after NAT
 counts.py         what a decoder counts

@@ -1,8 +1,22 @@
 """What a decoder counts: segments, connections, exchanges, and what is wrong with some."""
 
+from typing import Protocol
+
 import msgspec
 
 from kdiag.exchange.model import Connection
+
+
+class ResponseOrder(Protocol):
+    """Who sees the order of responses; the attributes are those of `Counts`."""
+
+    overtaken: int
+    first_overtaken: int
+    violations: int
+    first_violation: int
+    early: int
+    first_early: int
+    skew_ns: int
 
 
 class Counts(msgspec.Struct):
@@ -45,6 +59,13 @@ class Counts(msgspec.Struct):
     skew_ns: int = 0
     given_up: int = 0
     resumed: int = 0
+
+    def note_order(self, order: ResponseOrder) -> None:
+        """Note what was seen of the order of responses so far."""
+        self.overtaken, self.first_overtaken = order.overtaken, order.first_overtaken
+        self.early, self.first_early = order.early, order.first_early
+        self.skew_ns = order.skew_ns
+        self.violations, self.first_violation = order.violations, order.first_violation
 
     def add(self, connection: Connection, overlap_mismatches: int, strays: int) -> None:
         """Add those of a connection that has ended."""

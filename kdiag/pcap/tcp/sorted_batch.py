@@ -10,7 +10,7 @@ which may be keep-alive probes, nor where a connection begins or ends: there the
 belong to another one.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -347,3 +347,21 @@ def _changes(column: npt.NDArray[Any]) -> Flags:
     changed = np.ones(len(column), np.bool_)
     changed[1:] = column[1:] != column[:-1]
     return changed
+
+
+def in_time(batch: SegmentBatch) -> tuple[list[int], list[int] | None]:
+    """Return the packets of a batch, and their times if these grow, as they nearly always do."""
+    grows = bool((batch.time_ns[1:] >= batch.time_ns[:-1]).all())
+    return batch.packet.tolist(), batch.time_ns.tolist() if grows else None
+
+
+def first_late(
+    batch: SegmentBatch, packets: list[int], times: list[int] | None, behind: int, until_ns: int
+) -> int | None:
+    """Return the first row behind a packet that is later than a time; see `in_time`."""
+    first = bisect_right(packets, behind)
+    if times is not None:
+        at = bisect_right(times, until_ns, first)
+        return at if at < len(times) else None
+    is_late = batch.time_ns[first:] > until_ns
+    return first + int(is_late.argmax()) if is_late.any() else None

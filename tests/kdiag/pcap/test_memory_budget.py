@@ -74,7 +74,7 @@ def test_any_number_of_connections_fits_the_budget() -> None:
 
     assert most <= limits.max_memory_bytes
     assert len(reasons) == decoder.counts.connections == 2000
-    assert decoder.counts.given_up == reasons.count("memory") > 1800
+    assert decoder.counts.given_up == reasons.count("memory") > 1600
 
 
 @pytest.mark.thorough
