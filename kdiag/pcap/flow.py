@@ -1,7 +1,6 @@
 """One TCP connection in a capture: its beginning, its end, and the bytes of both ends.
 
-The end that sends the SYN is the client; without a SYN the bytes tell (`kdiag.pcap.content`), and
-until they do the end with the higher port is taken for it.
+The end that sends the SYN is the client; else the bytes decide (`pcap.content`), or the ports.
 """
 
 from functools import partial
@@ -98,7 +97,9 @@ class Flow:
 
         Args:
             around: what all connections share.
-            endpoints, row, connection: its ends, the packet, its description if there is one.
+            endpoints: its ends.
+            row: the packet.
+            connection: its description, if there is one already.
         """
         self.first_packet = row.packet
         self.closed_ns: int | None = None
@@ -429,7 +430,7 @@ class Flow:
 
         Args:
             moment: the last packet of the capture so far.
-            reason: why, as `Connection.close_reason` has it; not used if it was closed.
+            reason: for `Connection.close_reason`, if nothing closed it.
         """
         for each in self._reassemblies:
             each.flush(moment, f"nothing came after it: {reason or 'end of connection'}")
@@ -584,14 +585,8 @@ class Flow:
         """Return bytes that were passed over as a gap, and count it."""
         self.connection.gaps += 1
         self.connection.gap_bytes += skip.size
-        return Gap(
-            connection=self.connection,
-            direction=direction,
-            time_ns=skip.time_ns,
-            offset=skip.offset,
-            size=skip.size,
-            reason=skip.why,
-        )
+        where = {"time_ns": skip.time_ns, "offset": skip.offset, "size": skip.size}
+        return Gap(connection=self.connection, direction=direction, reason=skip.why, **where)
 
 
 def _new_tracker() -> "TcpTracker":

@@ -41,12 +41,12 @@ class Asker(NamedTuple):
 
 def client_of(exchange: Exchange) -> Asker:
     """Return the client of an exchange."""
-    return _asker(exchange.connection.client, exchange.client_id)
+    return _asker(exchange.connection.client.rpartition(":")[0], exchange.client_id)
 
 
 @lru_cache(MAX_LEDGERS)
-def _asker(address: str, client_id: str | None) -> Asker:
-    return Asker(address.rpartition(":")[0].strip("[]"), client_id)
+def _asker(host: str, client_id: str | None) -> Asker:
+    return Asker(host.strip("[]"), client_id)
 
 
 class Ledgers(Generic[K, V]):

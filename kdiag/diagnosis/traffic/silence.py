@@ -10,6 +10,7 @@ serves at once prove a silence; clients that wait for records are named beside t
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
@@ -25,7 +26,9 @@ LEAST_SILENT_NS: Final = 3 * NS_PER_S
 
 _LATE_NS: Final = NS_PER_S
 _BUCKET_NS: Final = NS_PER_S // 4
-_MOST_BUCKETS: Final = 200_000
+_MOST_BUCKETS: Final = 120
+_KEPT_BUCKETS: Final = 60
+_MOST_PAUSES: Final = 1_000
 _MOST_WAITS: Final = 10_000
 _LEAST_CLIENTS: Final = 2
 _MOST_NAMES: Final = 5
@@ -56,40 +59,65 @@ class Wait(NamedTuple):
 class BrokerTimes:
     """When a broker answered, and which requests waited.
 
+    Of the latest answers each quarter of a second is kept, of all before only the pauses between
+    them. An answer of before that comes late cuts the pause that it is in.
+
     Attributes:
         waits: requests that waited long or in vain.
-        is_full: whether there was no room for more of its time.
     """
 
-    __slots__ = ("_answers", "is_full", "waits")
+    __slots__ = ("_answers", "_known_until_ns", "_pauses", "waits")
 
     def __init__(self) -> None:
         self.waits: list[Wait] = []
-        self.is_full = False
         self._answers: dict[int, tuple[int, int]] = {}
+        self._known_until_ns = 0
+        self._pauses: list[tuple[int, int]] = []
 
     def answered(self, times_ns: Sequence[int]) -> None:
         """Note answers of one connection, of those that came close together the ends."""
         first_ns, last_ns = min(times_ns), max(times_ns)
         close = last_ns - first_ns < LEAST_SILENT_NS // 2
         for time_ns in (first_ns, last_ns) if close else times_ns:
-            bucket = time_ns // _BUCKET_NS
-            known = self._answers.get(bucket)
-            if known is not None:
-                self._answers[bucket] = min(known[0], time_ns), max(known[1], time_ns)
-            elif len(self._answers) < _MOST_BUCKETS:
+            if time_ns < self._known_until_ns:
+                self._pauses = [part for each in self._pauses for part in _cut(each, time_ns)]
+                continue
+            known = self._answers.get(bucket := time_ns // _BUCKET_NS)
+            if known is None:
                 self._answers[bucket] = time_ns, time_ns
-            else:
-                self.is_full = True
+            elif not known[0] <= time_ns <= known[1]:
+                self._answers[bucket] = min(known[0], time_ns), max(known[1], time_ns)
+        if len(self._answers) > _MOST_BUCKETS:
+            self._forget()
 
-    def silences(self, until_ns: int) -> Iterator[tuple[int, int]]:
-        """Yield from when to when no answer came, up to the end of the capture."""
+    def _forget(self) -> None:
+        """Keep of all but the latest answers the pauses between them."""
+        buckets = sorted(self._answers)
+        older = [self._answers.pop(each) for each in buckets[:-_KEPT_BUCKETS]]
+        older.append(self._answers[buckets[-_KEPT_BUCKETS]])
+        self._pauses = [*self._pauses, *_pauses(older)][-_MOST_PAUSES:]
+        self._known_until_ns = older[-1][0]
+
+    def silences(self, until_ns: int) -> list[tuple[int, int]]:
+        """Return from when to when no answer came, up to the end of the capture."""
         ends = [self._answers[bucket] for bucket in sorted(self._answers)]
-        if self.is_full or not ends:
-            return
-        for (_, last_ns), (first_ns, _) in zip(ends, [*ends[1:], (until_ns, 0)], strict=True):
-            if first_ns - last_ns >= LEAST_SILENT_NS:
-                yield last_ns, first_ns
+        return [*self._pauses, *_pauses([*ends, (until_ns, 0)] if ends else [])]
+
+
+def _pauses(answers: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [
+        (before_ns, after_ns)
+        for (_, before_ns), (after_ns, _) in pairwise(answers)
+        if after_ns - before_ns >= LEAST_SILENT_NS
+    ]
+
+
+def _cut(pause: tuple[int, int], time_ns: int) -> list[tuple[int, int]]:
+    """Return what is left of a pause where an answer came in it."""
+    first_ns, last_ns = pause
+    if not first_ns < time_ns < last_ns:
+        return [pause]
+    return _pauses([(first_ns, first_ns), (time_ns, time_ns), (last_ns, last_ns)])
 
 
 class Silence:

@@ -206,8 +206,7 @@ class Matcher:
         self._login = LoginWatch(sends_bare_tokens=is_sasl)
         self._outstanding: dict[int, Exchange] = {}
         self._repeated: dict[int, deque[Exchange]] = {}
-        self._tokens: list[Exchange] = []
-        self._coming = ComingFrames()
+        self._tokens, self._coming = list[Exchange](), ComingFrames()
         self._outstanding_bytes = 0
         self._last_answered = 0
         self._habits = collector.unmatched_responses.habits(connection)

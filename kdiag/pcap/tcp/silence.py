@@ -14,7 +14,7 @@ should not wait for it: connections of which no byte waits are ended as soon as 
 the hour. Brokers end what is idle after ten minutes (connections.max.idle.ms), clients after nine.
 """
 
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
@@ -76,7 +76,8 @@ class LateEchoes:
     """
 
     def __init__(self) -> None:
-        self._ended: OrderedDict[Hashable, int] = OrderedDict()
+        self._until_ns: dict[Hashable, int] = {}
+        self._in_order: deque[tuple[int, Hashable]] = deque()
 
     def expect(self, ends: Hashable, ended_ns: int, now_ns: int) -> None:
         """Remember a connection that has ended; forget those of long ago.
@@ -86,21 +87,22 @@ class LateEchoes:
             ended_ns: when it ended.
             now_ns: the latest time of a packet so far.
         """
-        self._ended.pop(ends, None)
-        self._ended[ends] = ended_ns + ECHO_NS
-        while len(self._ended) > MAX_REMEMBERED or self._is_oldest_before(now_ns - ECHO_NS):
-            self._ended.popitem(last=False)
+        self._until_ns[ends] = ended_ns + ECHO_NS
+        self._in_order.append((ended_ns + ECHO_NS, ends))
+        while len(self._in_order) > MAX_REMEMBERED or self._in_order[0][0] < now_ns - ECHO_NS:
+            until_ns, oldest = self._in_order.popleft()
+            if self._until_ns.get(oldest) == until_ns:  # else it has ended once more
+                del self._until_ns[oldest]
+            if not self._in_order:
+                return
 
     def has(self, ends: Hashable, time_ns: int) -> bool:
         """Return whether a packet between two ends may be an echo."""
-        until_ns = self._ended.get(ends)
+        until_ns = self._until_ns.get(ends)
         return until_ns is not None and time_ns <= until_ns
 
-    def _is_oldest_before(self, time_ns: int) -> bool:
-        return next(iter(self._ended.values()), time_ns) < time_ns
-
     def __len__(self) -> int:
-        return len(self._ended)
+        return len(self._until_ns)
 
 
 class SilenceWatch:

@@ -69,6 +69,7 @@ _DECODER: Final = (
     decoder.CaptureDecoder,
     counts.Counts,
     memory_budget.MemoryBudget,
+    silence.LateEchoes,
     silence.SilenceWatch,
     silence.SilencedConnection,
 )

@@ -80,3 +80,17 @@ def test_answers_that_the_capture_lacks_prove_nothing() -> None:
     for each in lost:
         each.unanswered_reason = UnansweredReason.ANSWER_NOT_CAPTURED
     assert found([*BEFORE, *lost, AFTER]) == []
+
+
+def test_a_silence_of_long_ago_is_kept_and_answers_are_not() -> None:
+    """Of an hour of answers only pauses are left; an answer that comes late cuts one."""
+    hour = [asked(15_000 + each * 1_000, 1) for each in range(3_600)]
+    for each in (*hour, *UNHEARD):
+        each.connection.last_ns = START_NS + 3_700_000 * MS
+    ends = [asked(3_616_000 + each * 250, 1) for each in range(400)]
+    assert found([*BEFORE, *UNHEARD, AFTER, *hour, *ends])[0][1:3] == (
+        "03:04:05.501",
+        "03:04:19.000",
+    )
+    late = [asked(each, 1) for each in (3_000, 5_500, 8_000, 10_500, 13_000)]
+    assert found([*BEFORE, *UNHEARD, AFTER, *hour, *late, *ends]) == []

@@ -47,6 +47,7 @@ def decode(files: list[Path], uri: str | None) -> list[str]:
     """Return what a capture decodes to; with a uri, the decoder is kept after each block."""
     reader = CaptureReader(files, block_bytes=4096)
     decoder = CaptureDecoder(reader.addresses)
+    decoder.follow_tcp()  # then it keeps no SYN as a packet, as that of a pipeline keeps none
     items: list[str] = []
     for batch in reader.read_segments():
         items += map(told, decoder.feed(batch))
