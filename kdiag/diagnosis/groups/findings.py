@@ -33,16 +33,22 @@ _LEAST_PARTITIONS: Final = 3
 
 def find_all(report: GroupsReport) -> list[Finding]:
     """Return the findings of all groups, those of each together."""
-    findings = [found("KD3413", node_id=node, why=why) for node, why in report.failures.items()]
-    findings += [
-        found("KD3401", group=each, similar=_similar(each, report.names)) for each in report.absent
-    ]
+    findings = find_missing(report)
     shown = {each.group for each in report.groups}
     findings += [find_pending(each) for each in report.pending if each.group in shown]
     for group in report.groups:
         findings += find(group)
         findings += _expiring(group, report)
     return findings
+
+
+def find_missing(report: GroupsReport) -> list[Finding]:
+    """Return what is not there, or may be missing: brokers that did not answer, absent groups."""
+    silent = [found("KD3413", node_id=node, why=why) for node, why in report.failures.items()]
+    absent = [
+        found("KD3401", group=each, similar=_similar(each, report.names)) for each in report.absent
+    ]
+    return silent + absent
 
 
 def find(group: Group) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.clock import NS_PER_S
+from kdiag.diagnosis.groups.findings import find_missing
 from kdiag.diagnosis.groups.model import Group, GroupsReport
 from kdiag.diagnosis.groups.progress import find_between
 from kdiag.diagnosis.groups.rates import GroupRates, rates_between
@@ -18,7 +19,7 @@ from kdiag.probe.transactions.offset_holders import find_offset_holders
 from kdiag_cli.commands.groups.document import group_document
 from kdiag_cli.commands.groups.options import COMMAND, GroupsOptions
 from kdiag_cli.commands.groups.text import print_group, print_groups
-from kdiag_cli.exit_code import ExitCode
+from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.live.session import live_session
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.output.findings import say_findings
@@ -71,13 +72,22 @@ def look_twice(client: ClusterClient, options: GroupsOptions) -> tuple[GroupsRep
 
 
 def watch(options: GroupsOptions, live: LiveOptions) -> ExitCode:
-    """Print a look, then another one each interval, until `--count` or Ctrl-C."""
+    """Print a look, then another one each interval, until `--count` or Ctrl-C.
+
+    Groups that do not exist are said when that changes; if none of those named does, it ends.
+    """
     output = Output(is_wide=live.is_wide)
     before: GroupsReport | None = None
+    missing: list[Finding] = []
     count = 0
     with live_session(live, is_endless=True) as client:
         while True:
             report = look(client, options)
+            known, missing = missing, find_missing(report)
+            new = [each for each in missing if each not in known]
+            if before is None and report.absent and not report.groups:
+                say_findings(new, report.notes)
+                return exit_code_of([], missing, options.fail_on)
             rates = {} if before is None else rates_between(before, report)
             if live.output is ResultFormat.JSON:
                 _print_lines(output, options, report, rates)
@@ -85,10 +95,11 @@ def watch(options: GroupsOptions, live: LiveOptions) -> ExitCode:
                 _print_tables(output, options, report, rates)
             output.flush()
             seen = [] if before is None else find_between(before, report, rates)
-            say_findings(seen, report.notes)
+            say_findings([*new, *seen], report.notes)
             before, count = report, count + 1
             if options.looks is not None and count >= options.looks:
-                return ExitCode.DONE
+                is_partial = bool(report.failures or report.unknown)
+                return exit_code_of([], missing, options.fail_on, is_partial=is_partial)
             client.wait(options.interval_ns)
 
 
