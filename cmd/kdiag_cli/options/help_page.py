@@ -20,6 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from kdiag_cli.options.command_line import ARGUMENTS
 from kdiag_cli.pager import pager_command, pager_environment
 
 _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
@@ -80,6 +81,11 @@ class CommandPage(TyperCommand):
         """Return the parameters, with those that every command has before `--help`."""
         *own, last = super().get_params(ctx)
         return [*own, *_COMMON, last]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line, and keep it as it was."""
+        ctx.meta[ARGUMENTS] = [*args]
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the page."""

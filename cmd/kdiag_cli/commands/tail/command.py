@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kdiag_cli.commands.tail.value_format import ValueFormat
+from kdiag_cli.options.command_line import given_options
 from kdiag_cli.options.completion import complete_groups, complete_topics
 from kdiag_cli.options.live import LiveOptions
 from kdiag_cli.options.live_command import NO_OPTIONS, live_command
@@ -64,6 +65,7 @@ class GroupProtocol(StrEnum):
 
 @live_command
 def tail(  # noqa: PLR0913 - a parameter for each option
+    context: typer.Context,
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -224,7 +226,7 @@ def tail(  # noqa: PLR0913 - a parameter for each option
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
     """Follow topics: print their records, exactly, from any offset or time."""
-    from kdiag_cli.commands.tail import options, run  # noqa: PLC0415 - 95 ms that --help spares
+    from kdiag_cli.commands.tail import options, resume, run  # noqa: PLC0415 - 95 ms that --help spares
 
     chosen = options.TailOptions(
         topics=[*(names or []), *(topic or [])],
@@ -263,6 +265,7 @@ def tail(  # noqa: PLR0913 - a parameter for each option
             is_wide=wide,
             is_quiet=is_quiet,
         ),
+        repeated=given_options(context, resume.REPLACED),
     )
     options.check(chosen)
     raise typer.Exit(run.run(chosen, live))

@@ -85,6 +85,7 @@ class TailOptions(NamedTuple):
         filters: which records are printed.
         printing: how they are printed.
         membership: of the group to join, if one is.
+        repeated: the options with which to go on where it stops.
     """
 
     topics: Sequence[str]
@@ -102,6 +103,7 @@ class TailOptions(NamedTuple):
     filters: FilterOptions = FilterOptions()
     printing: PrintOptions = PrintOptions()
     membership: MembershipOptions = MembershipOptions()
+    repeated: Sequence[str] = ()
 
 
 _MEMBER_OPTIONS: Final = {

@@ -258,7 +258,7 @@ class TailReading(RecordReading):
 
     def _stop(self) -> None:
         if self._source.is_searching:
-            line = resume_line(self._arguments())
+            line = resume_line(self._arguments(), self._options.repeated)
             say(f"stopped, with not all of the last records shown; to go on behind them: {line}")
             return
         file = self._options.resume_file
@@ -267,7 +267,8 @@ class TailReading(RecordReading):
         except ConfigError as trouble:
             say(str(trouble))
             file = None
-        say(f"stopped; to go on from here: {resume_line(self._arguments(), file)}")
+        line = resume_line(self._arguments(), self._options.repeated, file)
+        say(f"stopped; to go on from here: {line}")
 
     def _arguments(self) -> list[str]:
         """Return the arguments that go on where everything is printed."""

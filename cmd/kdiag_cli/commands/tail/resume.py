@@ -21,6 +21,13 @@ from kdiag.probe.tail.offset_spec import At, Position, text_of
 from kdiag.probe.tail.topic_selection import TopicSelector, parse_selector
 
 _OPTION: Final = "--resume-file"
+REPLACED: Final = frozenset(
+    {"topic", "partitions", "offsets", "is_from_beginning", "until", "is_wait", "resume_file"}
+    | {"write"}
+)
+"""Parameters that say where a tail starts and stops; and `--write`, which would write over a
+capture."""
+
 _LONG_LINE: Final = 2000
 """So many characters are no pleasure to copy."""
 
@@ -53,18 +60,28 @@ def _of_new_topics(selector: TopicSelector) -> str:
     return f"{selector.pattern}:{numbers}"
 
 
-def resume_line(arguments: Sequence[str], file: Path | None = None) -> str:
-    """Return the command that goes on where a tail stopped; the settings are as they were.
+def resume_line(
+    arguments: Sequence[str], options: Sequence[str] = (), file: Path | None = None
+) -> str:
+    """Return the command that goes on where a tail stopped.
 
     Args:
         arguments: of the partitions.
-        file: has them all, if there is one.
+        options: the others that it was started with.
+        file: has the arguments, if there is one.
     """
     if file is not None:
-        return f"kdiag tail --resume-file {shlex.quote(str(file))}"
-    line = f"kdiag tail {shlex.join(arguments)}"
+        return f"kdiag tail {shlex.join([_OPTION, str(file), *options])}"
+    line = f"kdiag tail {shlex.join([*arguments, *options])}"
     hint = "\n  a long line: --resume-file FILE would keep it in a file"
     return line + hint if len(line) > _LONG_LINE else line
+
+
+def stop_option(stop: Position | None) -> list[str]:
+    """Return the option that ends a tail where it was to end; a time ago has become a moment."""
+    if stop is None:
+        return []
+    return ["-o", f"e@{stop.value}" if stop.at is At.TIMESTAMP else f":{text_of(stop)}"]
 
 
 class ResumeFile:

@@ -22,7 +22,7 @@ from kdiag_cli.commands.tail.printer import (
     default_template,
 )
 from kdiag_cli.commands.tail.reading import RecordOutput, TailReading
-from kdiag_cli.commands.tail.resume import ResumeFile
+from kdiag_cli.commands.tail.resume import ResumeFile, stop_option
 from kdiag_cli.commands.tail.text_columns import TextColumns
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.live.run import run_live
@@ -48,6 +48,7 @@ def tail(options: TailOptions, live: LiveOptions) -> ExitCode:
     """
     now_ms = SystemClock().epoch_ns() // NS_PER_MS
     offsets = offsets_of(options, now_ms)
+    options = options._replace(repeated=[*options.repeated, *stop_option(offsets.stop)])
     chosen = filter_of(options.filters, offsets, now_ms)
     rack = options.rack or client_config(live).client_rack
     selectors = selectors_of(options)

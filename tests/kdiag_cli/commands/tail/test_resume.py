@@ -6,9 +6,9 @@ import pytest
 
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.errors import ConfigError
-from kdiag.probe.tail.offset_spec import At, Position
+from kdiag.probe.tail.offset_spec import At, Position, parse_offsets
 from kdiag.probe.tail.topic_selection import parse_selector
-from kdiag_cli.commands.tail.resume import ResumeFile, resume_arguments, resume_line
+from kdiag_cli.commands.tail.resume import ResumeFile, resume_arguments, resume_line, stop_option
 from tiers.cases import for_each
 
 
@@ -46,7 +46,11 @@ def test_every_partition_is_an_argument(selectors: list[str], expected: list[str
 def test_a_shell_takes_the_line_as_it_is() -> None:
     """Patterns are quoted; a long line names what is better."""
     assert resume_line(["a*:new", "a:0@1"]) == "kdiag tail 'a*:new' a:0@1"
-    assert resume_line(["a:0@1"], Path("my file")) == "kdiag tail --resume-file 'my file'"
+    options = ["-b", "kafka:9092", "--grep", "a b"]
+    line = resume_line(["a:0@1"], options)
+    assert line == "kdiag tail a:0@1 -b kafka:9092 --grep 'a b'"
+    line = resume_line(["a:0@1"], ["-e"], Path("my file"))
+    assert line == "kdiag tail --resume-file 'my file' -e"
     assert "--resume-file FILE" in resume_line(["a" * 3000])
 
 
@@ -76,3 +80,13 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     """With the reason of the system."""
     with pytest.raises(ConfigError, match="cannot be written: No such file"):
         ResumeFile(tmp_path / "not there" / "offsets").write(["a:0@1"])
+
+
+def test_a_stop_stays_where_it_was() -> None:
+    """Also where a time ago would be another one by then."""
+    assert stop_option(None) == []
+    assert stop_option(Position(At.TIMESTAMP, 1500)) == ["-o", "e@1500"]
+    assert stop_option(Position(At.OFFSET, 7)) == ["-o", ":7"]
+    for position in (Position(At.TIMESTAMP, 1_700_000_000_000), Position(At.OFFSET, 7)):
+        _, text = stop_option(position)
+        assert parse_offsets([text], 0).stop == position

@@ -1,6 +1,7 @@
 """`kdiag tail` on scripted brokers with logs."""
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -191,19 +192,30 @@ def test_a_moment_to_come_ends_it(cluster: LogCluster) -> None:
 @pytest.mark.thorough
 def test_an_interrupted_tail_says_how_to_go_on(cluster: LogCluster) -> None:
     """What it prints is what it takes: nothing is read twice, nothing is left out."""
-    with start_tail(cluster, "orders", "-o", "beginning") as program:
+    filters = ("--grep", "^.[0-9]$|new|added", "--key-format", "text", "-o", "e@2100-01-01")
+    secret = ("-X", "sasl.password=hush", "-X", "client.id=a b")
+    with start_tail(cluster, "orders", "-o", "s@0", *filters, *secret) as program:
         lines = [reading(program).readline() for _ in range(6)]
         program.send_signal(signal.SIGINT)
         _, err = program.communicate(timeout=60)
     assert program.returncode == 130
     assert len(lines) == 6
     said = err.decode().splitlines()[-1]
-    assert said == "kdiag: stopped; to go on from here: kdiag tail orders:0@3,1@3,new"
+    head, line = said.split("kdiag tail ")
+    assert head == "kdiag: stopped; to go on from here: "
+    words = shlex.split(line)
+    assert words == [
+        "orders:0@3,1@3,new",
+        *("-b", cluster.bootstrap),
+        *("--grep", "^.[0-9]$|new|added", "--key-format", "text"),
+        *("-X", "client.id=a b"),
+        *("-o", "e@4102444800000"),
+    ]
 
     cluster.logs[PartitionKey("orders", 0)].append(b"new")
     cluster.add("orders", 2).append(b"added")
 
-    resumed = tail(cluster, said.rpartition(" ")[2], "-n", "2")
+    resumed = kdiag("tail", *words, "-n", "2")
     assert sorted(resumed.out.split()) == ["added", "new"]
 
 
