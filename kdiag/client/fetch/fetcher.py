@@ -28,7 +28,7 @@ from kdiag.client.fetch.recovery import SESSION_ERRORS, FetchRecovery
 from kdiag.client.fetch.session import FetchLimits, FetchSession, record_versions
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.client.request_future import RequestFuture
-from kdiag.errors import DecodeError, KdiagError
+from kdiag.errors import DecodeError, KdiagError, UnsupportedVersionError
 from kdiag.wire.api.fetch import AbortedTransaction, FetchRequest, FetchResponse, PartitionData
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
@@ -123,6 +123,8 @@ class Fetcher:
         """Return the batches of one broker's response; empty if none came by the deadline.
 
         Raises:
+            ConfigError: if the policy of a group forbids to guess where to read on.
+            UnsupportedVersionError: if a broker is older than Kafka 0.11.
             KdiagError: if the cluster no longer answers about a partition in trouble.
         """
         self.recovery.recover()
@@ -211,6 +213,11 @@ class Fetcher:
         if answered.response is None:
             session.reset()
             assert answered.error is not None
+            if isinstance(answered.error, UnsupportedVersionError):
+                raise UnsupportedVersionError(
+                    f"broker {answered.node_id} cannot be read from: it is older than Kafka 0.11, "
+                    f"whose records have another form ({answered.error})"
+                )
             self.recovery.lost(answered.node_id, answered.asked, answered.error)
             return
         error = error_name(answered.response.error_code)

@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import FetchPosition, PartitionKey
+from kdiag.client.network.request import RequestBuilder
+from kdiag.wire import api_keys
 from kdiag.wire.api.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -21,12 +23,16 @@ from kdiag.wire.api.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
+from kdiag.wire.schema import Versions
 
 LATEST: Final = -1
 EARLIEST: Final = -2
 NO_OFFSET: Final = -1
 _CONSUMER: Final = -1
+_FIRST_WITH_TIMES: Final = 1
+_FIRST_WITH_ISOLATION: Final = 2
 _NO_LEADER: Final = "LEADER_NOT_AVAILABLE"
 
 
@@ -79,11 +85,7 @@ def look_up(
         if leader is not None:
             by_leader[leader].append(key)
     questions = {
-        node_id: ListOffsetsRequest(
-            replica_id=_CONSUMER,
-            isolation_level=int(is_committed_only),
-            topics=_topics(keys, timestamps),
-        )
+        node_id: _list_offsets(_topics(keys, timestamps), is_committed_only=is_committed_only)
         for node_id, keys in by_leader.items()
     }
     answers = client.ask_all(questions, ListOffsetsResponse, timeout_ns=timeout_ns)
@@ -95,10 +97,27 @@ def look_up(
         for topic in answer.body.topics:
             for each in topic.partitions:
                 error = error_name(each.error_code) if each.error_code else None
-                found[PartitionKey(topic.name, each.partition_index)] = FoundOffset(
-                    each.offset, error
-                )
+                offset = each.old_style_offsets[0] if each.old_style_offsets else each.offset
+                found[PartitionKey(topic.name, each.partition_index)] = FoundOffset(offset, error)
     return found
+
+
+def _list_offsets(topics: list[ListOffsetsTopic], *, is_committed_only: bool) -> RequestBuilder:
+    """Return the request in whichever version a broker speaks.
+
+    Before Kafka 0.11 there are no transactions, so that a log has one end; before 0.10.1 brokers
+    know the times of segments only, which is no answer about records.
+    """
+    has_times = any(each.timestamp >= 0 for topic in topics for each in topic.partitions)
+
+    def build(version: int) -> ListOffsetsRequest:
+        has_isolation = version >= _FIRST_WITH_ISOLATION
+        isolation_level = int(is_committed_only and has_isolation)
+        return ListOffsetsRequest(_CONSUMER, isolation_level, topics)
+
+    api = API_BY_KEY[api_keys.LIST_OFFSETS]
+    first = _FIRST_WITH_TIMES if has_times else api.versions.low
+    return RequestBuilder(api, Versions(first, api.versions.high), build)
 
 
 def _topics(

@@ -295,7 +295,9 @@ class GroupTail:
             self._fetcher.recovery.unanswered(error)
             return
         waiting = dict(self._placement.unplaced)
-        spans = self._placement.place(cluster, self._start(), is_late=bool(self.positions))
+        spans = self._placement.place(
+            cluster, usual_start(self._request.tail), is_late=bool(self.positions)
+        )
         starts = {key: self.positions[key].offset for key in spans}
         self._printed.update(starts)
         self._settled.update({key: _committed(waiting[key]) for key in spans})
@@ -329,12 +331,6 @@ class GroupTail:
                 raise ConfigError(KEY, KEY, why)
             self._placement.unplaced[key] = own
         self._given = set()
-
-    def _start(self) -> Position:
-        """Return where partitions start that have no commit."""
-        request = self._request.tail
-        has_end = request.stops_at_end or request.offsets.stop is not None
-        return request.offsets.start or Position(At.BEGINNING if has_end else At.END)
 
     def _explain_given(
         self, starts: Mapping[PartitionKey, int], own: Mapping[PartitionKey, Position | None]
@@ -409,6 +405,12 @@ class GroupTail:
         ends = {key: each.offset for key, each in offsets.items()}
         text = f"not committed: {names(ends)}: {error}; these records will be read again"
         self._notices.append(Notice(NoticeKind.NOT_COMMITTED, text))
+
+
+def usual_start(request: TailRequest) -> Position:
+    """Return where partitions start that have no commit."""
+    has_end = request.stops_at_end or request.offsets.stop is not None
+    return request.offsets.start or Position(At.BEGINNING if has_end else At.END)
 
 
 def _committed(own: Position | None) -> int:

@@ -324,9 +324,11 @@ class LogCluster(ScriptedCluster):
                 if log is not None and error == "NONE":
                     is_committed_only = bool(request.isolation_level)
                     found = log.offset_at(each.timestamp, is_committed_only=is_committed_only)
+                is_old = received.header.version == 0
+                offsets = {"old_style_offsets": [found]} if is_old else {"offset": found}
                 answered.partitions.append(
                     ListOffsetsPartitionResponse(
-                        each.partition_index, CODE_BY_NAME[error], offset=found
+                        each.partition_index, CODE_BY_NAME[error], **offsets
                     )
                 )
             topics.append(answered)

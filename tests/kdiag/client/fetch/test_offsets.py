@@ -7,6 +7,7 @@ import pytest
 from kdiag.client.fetch.offsets import (
     EARLIEST,
     LATEST,
+    NO_OFFSET,
     EndOfEpoch,
     FoundOffset,
     ends_of_epochs,
@@ -14,6 +15,7 @@ from kdiag.client.fetch.offsets import (
 )
 from kdiag.client.fetch.position import FetchPosition, PartitionKey
 from scripted_kafka.log_cluster import LogCluster
+from scripted_kafka.scripted_broker import offering
 
 S = 1_000_000_000
 FIRST, SECOND = PartitionKey("orders", 0), PartitionKey("orders", 1)
@@ -73,3 +75,27 @@ def test_the_ends_of_epochs_are_asked_of_the_leaders(cluster: LogCluster) -> Non
         second.leader_id = 2
         found = ends_of_epochs(client, [first, second], S)
         assert found == {FIRST: EndOfEpoch(0, 3), SECOND: None}
+
+
+@pytest.mark.parametrize("newest", [0, 1, 2])
+def test_brokers_of_before_transactions_are_asked_without_an_isolation_level(
+    cluster: LogCluster, newest: int
+) -> None:
+    """Kafka 0.10.0 has ListOffsets v0 alone, with offsets in the old style."""
+    cluster.on("ApiVersions", offering(ListOffsets=(0, newest)))
+    cluster.logs[FIRST].stable = None
+    leaders = {FIRST: 1}
+    with cluster.client() as client:
+        for timestamp, offset in ((EARLIEST, 0), (LATEST, 3)):
+            asked = {FIRST: timestamp}
+            found = look_up(client, asked, leaders, is_committed_only=True, timeout_ns=S)
+            assert found == {FIRST: FoundOffset(offset)}
+
+
+def test_the_times_of_segments_are_no_offsets_of_records(cluster: LogCluster) -> None:
+    """That is all that ListOffsets v0 knows: an error, and no wrong offset."""
+    cluster.on("ApiVersions", offering(ListOffsets=(0, 0)))
+    with cluster.client() as client:
+        found = look_up(client, {FIRST: 1000}, {FIRST: 1}, is_committed_only=True, timeout_ns=S)
+    assert found[FIRST].offset == NO_OFFSET
+    assert found[FIRST].error is not None

@@ -20,6 +20,7 @@ from kdiag.wire.records.compression import crc32c
 from kdiag.wire.records.record import ControlType
 from programs.kdiag_program import Done, kdiag, start_kdiag
 from scripted_kafka.log_cluster import LogCluster
+from scripted_kafka.scripted_broker import offering
 
 
 @pytest.fixture
@@ -262,6 +263,19 @@ def test_a_file_that_is_of_no_use_is_told(cluster: LogCluster, tmp_path: Path) -
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+def test_brokers_with_records_of_another_form_are_refused_at_once(
+    cluster: LogCluster, isolation: str
+) -> None:
+    """Those before Kafka 0.11: never empty, and never without a leader."""
+    old = offering(ListOffsets=(0, 1), Fetch=(0, 3))
+    cluster.on("ApiVersions", old)
+    done = tail(cluster, "orders", "-o", "beginning", "-e", "--isolation", isolation)
+    assert (done.code, done.out) == (7, "")
+    assert "older than Kafka 0.11" in done.err
+    assert "leader" not in done.err
+
+
 def test_a_reader_who_has_paused_does_not_keep_it_from_ending(cluster: LogCluster) -> None:
     """It stops inside a write, and says what was written for certain."""
     log = cluster.add("large", 0)
