@@ -31,8 +31,8 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
             --generation --grep --group --hanging --header --i-know --instance-id --isolation
             --key --lag-above --least-change --match --min-latency --moves --offset --parameter
             --partition --port --protocol --quick --resume-file --share --show --since
-            --slow --start-offset --state --static --status --stuck --to --topic --txn --type
-            --until --wait --where --with-waits --both --without-disturbance""",
+            --skip-damaged --slow --start-offset --state --static --status --stuck --to --topic
+            --txn --type --until --wait --where --with-waits --both --without-disturbance""",
         "Show": """--all --bytes --color --commit-times --csv-safe --defaults --exit-code --fail-on
             --features --fields --format --groups --help-json --html --json --key-format --list
             --nagios --no-bodies --no-headers --origin --out --output --pager --per-member --quiet
