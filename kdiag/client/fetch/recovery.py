@@ -16,7 +16,7 @@ Source: Kafka's `OffsetFetcher`, `SubscriptionState`; KIP-320 (truncation), KIP-
 """
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.error_reactions import LASTING_NS, Reaction, described, reaction_to
@@ -34,7 +34,7 @@ from kdiag.client.fetch.progress import ProgressWatch
 from kdiag.client.fetch.repositioning import ASK_NS, Repositioning
 from kdiag.client.network.backoff import ExponentialBackoff
 from kdiag.client.network.connection_states import FOREVER_NS
-from kdiag.client.network.metadata import Cluster, Partition, Topic
+from kdiag.client.network.metadata import Broker, Cluster, Partition, Topic
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import ConfigError, ConnectError, DecodeError, KdiagError
 from kdiag.wire.error_code import CODE_BY_NAME, error_name
@@ -58,6 +58,19 @@ SESSION_ERRORS: Final = frozenset(
     }
 )
 """Errors after which a session begins again."""
+
+
+class LeaderNews(NamedTuple):
+    """The leader of a partition, as the answer to a Fetch names it.
+
+    Attributes:
+        leader_id, leader_epoch: who, and its epoch.
+        broker: where it listens; None if the answer does not say.
+    """
+
+    leader_id: int
+    leader_epoch: int
+    broker: Broker | None = None
 
 
 class FetchRecovery:
@@ -237,8 +250,17 @@ class FetchRecovery:
             else:
                 self.failed(position, error, node_id)
 
-    def failed(self, position: FetchPosition, error: str, node_id: int) -> None:
-        """Handle the error of one partition in a response; `error_reactions` says what follows."""
+    def failed(
+        self, position: FetchPosition, error: str, node_id: int, news: LeaderNews | None = None
+    ) -> None:
+        """Handle the error of one partition in a response; `error_reactions` says what follows.
+
+        Args:
+            position: of the partition.
+            error: Kafka's name.
+            node_id: the broker that answered.
+            news: who leads it by that answer; None if it does not say.
+        """
         key = position.key
         if position.replica_id is not None:
             position.replica_id = None  # whatever a follower lacks, the leader may have
@@ -250,7 +272,27 @@ class FetchRecovery:
             self.reposition.out_of_range.add(key)
         else:
             self._refuse(position, error, node_id)
-            self._lose_leaders([key])
+            is_moved = reaction_to("Fetch", error) is Reaction.MOVED
+            if not (is_moved and news is not None and self._follow(position, news)):
+                self._lose_leaders([key])
+
+    def _follow(self, position: FetchPosition, news: LeaderNews) -> bool:
+        """Read from the leader that an answer names, without asking for metadata (KIP-951).
+
+        The next Fetch has the epoch of the last batch: that leader says itself where its log parts.
+        """
+        if news.leader_epoch <= position.leader_epoch:
+            return False
+        client = self._client
+        if news.broker is not None:
+            brokers = {**client.cluster.brokers, news.leader_id: news.broker}
+            client.cluster = client.cluster._replace(brokers=brokers)
+        if news.leader_id not in client.cluster.brokers:
+            return False
+        if position.leader_id is not None and position.leader_id != news.leader_id:
+            self.notices.add_move(position.key, position.leader_id, news.leader_id)
+        position.leader_id, position.leader_epoch = news.leader_id, news.leader_epoch
+        return True
 
     def leader_gone(self, position: FetchPosition) -> None:
         """Handle a position whose broker is not in the cluster any more."""

@@ -26,6 +26,8 @@ from kdiag.wire.api.fetch import (
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 from kdiag.wire.api.list_offsets import (
@@ -151,6 +153,7 @@ class LogCluster(ScriptedCluster):
         denied: topics that a client may not even see.
         max_batches: how many of a partition one answer holds at the most; None for all.
         compacted: topics whose cleanup.policy is compact.
+        names_leaders: whether brokers that do not lead a partition name its leader (KIP-951).
         tiered: topics of which older segments are in a remote store.
     """
 
@@ -161,6 +164,7 @@ class LogCluster(ScriptedCluster):
         self.max_batches: int | None = None
         self.compacted: set[str] = set()
         self.tiered: set[str] = set()
+        self.names_leaders = False
         self._topic_count = 0
 
     def __enter__(self) -> Self:
@@ -278,7 +282,13 @@ class LogCluster(ScriptedCluster):
         parts = [each for topic in topics for each in topic.partitions]
         if not any(each.records or each.error_code for each in parts):
             Event().wait(min(_PATIENCE_S, request.max_wait_ms / 1000))
-        received.reply(FetchResponse(responses=topics))
+        named = {each.current_leader.leader_id for each in parts}
+        endpoints = [
+            NodeEndpoint(node_id, "127.0.0.1", broker.port)
+            for node_id, broker in self.brokers.items()
+            if node_id in named
+        ]
+        received.reply(FetchResponse(responses=topics, node_endpoints=endpoints))
 
     def _data(self, number: int, key: PartitionKey, offset: int, epoch: int) -> PartitionData:
         log = self.logs.get(key)
@@ -286,6 +296,8 @@ class LogCluster(ScriptedCluster):
         if log is not None and error == "NONE":
             error = log.fetch_error
         data = PartitionData(key.partition, CODE_BY_NAME[error])
+        if log is not None and error == "NOT_LEADER_OR_FOLLOWER" and self.names_leaders:
+            data.current_leader = LeaderIdAndEpoch(log.leader, log.epoch)
         if log is None or error != "NONE":
             return data
         if not log.start <= offset <= log.end:

@@ -168,6 +168,38 @@ def test_a_leader_that_moves_is_followed_and_told(cluster: LogCluster) -> None:
     assert kinds == [NoticeKind.LEADER_MOVED]
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_leader_that_an_answer_names_is_read_without_metadata(
+    cluster: LogCluster, *, is_known: bool
+) -> None:
+    """KIP-951: with its address, if it is new in the cluster."""
+    log = one_log(cluster, b"a", b"b")
+    cluster.names_leaders = True
+    with cluster.client() as client:
+        fetcher = fetcher_of(client, cluster)
+        if not is_known:
+            brokers = {1: client.cluster.brokers[1]}
+            client.cluster = client.cluster._replace(brokers=brokers)
+        log.leader, log.epoch = 2, 1
+        asked = sum(len(each.asked("Metadata")) for each in cluster.brokers.values())
+        assert read(fetcher, client) == {"orders[0]": [b"a", b"b"]}
+        kinds = [each.kind for each in fetcher.take_notices()]
+        assert sum(len(each.asked("Metadata")) for each in cluster.brokers.values()) == asked
+    assert kinds == [NoticeKind.LEADER_MOVED]
+
+
+def test_a_leader_of_the_same_epoch_is_no_news(cluster: LogCluster) -> None:
+    """A broker that lags behind names the past: metadata decides."""
+    log = one_log(cluster, b"a")
+    cluster.names_leaders = True
+    with cluster.client() as client:
+        fetcher = fetcher_of(client, cluster)
+        log.leader = 2
+        asked = sum(len(each.asked("Metadata")) for each in cluster.brokers.values())
+        assert read(fetcher, client) == {"orders[0]": [b"a"]}
+        assert sum(len(each.asked("Metadata")) for each in cluster.brokers.values()) > asked
+
+
 def test_a_broker_that_dies_is_told_once_and_the_next_leader_read(cluster: LogCluster) -> None:
     """The connection breaks; metadata names another."""
     log = one_log(cluster, b"a", b"b")
