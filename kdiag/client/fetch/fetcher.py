@@ -153,7 +153,7 @@ class Fetcher:
                 assert each.node_id is not None
                 by_node[each.node_id].append(each)
             else:
-                self.recovery.leader_gone(each)
+                self.recovery.lose_leaders([each.key])
         busy = {each.node_id for each in self._answered} | self._in_flight.keys()
         share_bytes = self._max_buffered_bytes // max(1, len(by_node))
         limits = self._limits._replace(max_bytes=min(self._limits.max_bytes, share_bytes))

@@ -79,6 +79,10 @@ class FetchNotices:
             reported.add(kind)
             self.add(kind, text, subject if isinstance(subject, PartitionKey) else None)
 
+    def is_in_trouble(self, subject: Subject) -> bool:
+        """Return whether a trouble of a subject was reported and is not over."""
+        return subject in self._troubles and subject not in self._well_since_ns
+
     def end_trouble(self, subject: Subject) -> None:
         """Record that a subject works, whether it was in trouble or not."""
         if subject in self._troubles:

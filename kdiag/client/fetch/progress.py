@@ -91,6 +91,8 @@ class ProgressWatch:
         overdue: dict[tuple[int, str], list[FetchPosition]] = defaultdict(list)
         for position in positions:
             mark = self._marked(position, now_ns)
+            if not mark.is_reported and self._notices.is_in_trouble(position.key):
+                mark.due_ns = mark.since_ns + AGAIN_NS  # the reason was reported already
             if now_ns >= mark.due_ns and (reason := self._reason(position, mark, now_ns)):
                 mark.due_ns, mark.is_reported = now_ns + AGAIN_NS, True
                 seconds = (now_ns - mark.since_ns) // NS_PER_S

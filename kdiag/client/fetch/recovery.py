@@ -150,7 +150,7 @@ class FetchRecovery:
             if self._leaderless:
                 self.refresh(sorted({key.topic for key in self._leaderless}))
             if self.reposition.out_of_range:
-                self._lose_leaders(self.reposition.find_offsets())
+                self.lose_leaders(self.reposition.find_offsets())
         except ConfigError:
             raise
         except KdiagError as error:
@@ -178,10 +178,10 @@ class FetchRecovery:
         for key in keys:
             error = errors.get(key, LEADER_GONE)
             if error == LEADER_GONE or error not in CODE_BY_NAME:
-                self.notices.begin_trouble(key, NoticeKind.NO_LEADER, "no leader that answers")
+                self._trouble(key, NoticeKind.NO_LEADER, "no leader that answers")
             else:
                 text = f"its leader answers {described(error)}"
-                self.notices.begin_trouble(key, NoticeKind.REFUSED, text)
+                self._trouble(key, NoticeKind.REFUSED, text)
 
     def apply(self, cluster: Cluster) -> None:
         """Apply metadata of topics that are read."""
@@ -194,7 +194,7 @@ class FetchRecovery:
             if topic.error_code:
                 self._without_topic(position, error_name(topic.error_code))
                 continue
-            if self._is_another(topic, position):
+            if _is_another(topic, position):
                 self._recreated(topic, position)
             partition = cluster.partition(*key)
             if partition is None:
@@ -240,7 +240,7 @@ class FetchRecovery:
         text = f"broker {node_id} {what}: {_why(error)}"
         self.notices.begin_trouble(node_id, NoticeKind.DISCONNECTED, text)
         read = (self._positions.get(key) for key in keys)
-        self._lose_leaders(each.key for each in read if each and each.node_id == node_id)
+        self.lose_leaders(each.key for each in read if each and each.node_id == node_id)
 
     def refused(self, node_id: int, keys: Iterable[PartitionKey], error: str) -> None:
         """Handle a broker that refused a whole Fetch; its session starts again anyway."""
@@ -267,14 +267,14 @@ class FetchRecovery:
         elif error == _DENIED:
             position.denied = True
             self._denied_until_ns = self._client.clock.monotonic_ns() + _DENIED_RETRY_NS
-            self.notices.begin_trouble(key, NoticeKind.DENIED, f"not authorized ({_DENIED})")
+            self._trouble(key, NoticeKind.DENIED, f"not authorized ({_DENIED})")
         elif error == _OUT_OF_RANGE:
             self.reposition.out_of_range.add(key)
         else:
             self._refuse(position, error, node_id)
             is_moved = reaction_to("Fetch", error) is Reaction.MOVED
             if not (is_moved and news is not None and self._follow(position, news)):
-                self._lose_leaders([key])
+                self.lose_leaders([key])
 
     def _follow(self, position: FetchPosition, news: LeaderNews) -> bool:
         """Read from the leader that an answer names, without asking for metadata (KIP-951).
@@ -294,21 +294,24 @@ class FetchRecovery:
         position.leader_id, position.leader_epoch = news.leader_id, news.leader_epoch
         return True
 
-    def leader_gone(self, position: FetchPosition) -> None:
-        """Handle a position whose broker is not in the cluster any more."""
-        self._lose_leaders([position.key])
-
     def _refuse(self, position: FetchPosition, error: str, node_id: int) -> None:
         """Report an error by its name: at once, or once it has lasted if leaders move so."""
         now_ns = self._client.clock.monotonic_ns()
         since_ns = self._refused_since_ns.setdefault(position.key, now_ns)
         text = f"broker {node_id} answers {described(error)}"
-        self.progress.explain(position.key, text)
         is_usual = error in SESSION_ERRORS or reaction_to("Fetch", error) is Reaction.MOVED
-        if not is_usual or now_ns - since_ns >= LASTING_NS:
-            self.notices.begin_trouble(position.key, NoticeKind.REFUSED, text)
+        if is_usual and now_ns - since_ns < LASTING_NS:
+            self.progress.explain(position.key, text)
+        else:
+            self._trouble(position.key, NoticeKind.REFUSED, text)
 
-    def _lose_leaders(self, keys: Iterable[PartitionKey]) -> None:
+    def _trouble(self, key: PartitionKey, kind: NoticeKind, text: str) -> None:
+        """Report a trouble of a partition once, and keep it as the reason why it is not read."""
+        self.notices.begin_trouble(key, kind, text)
+        self.progress.explain(key, text)
+
+    def lose_leaders(self, keys: Iterable[PartitionKey]) -> None:
+        """Ask who leads partitions whose leader does not serve them, or is gone."""
         for key in keys:
             position = self._positions.get(key)
             if position is not None:
@@ -318,15 +321,9 @@ class FetchRecovery:
     def _without_topic(self, position: FetchPosition, error: str) -> None:
         self._leaderless.add(position.key)
         if error == _DENIED:
-            self.notices.begin_trouble(position.key, NoticeKind.DENIED, f"not authorized ({error})")
+            self._trouble(position.key, NoticeKind.DENIED, f"not authorized ({error})")
         else:
-            self.notices.begin_trouble(position.key, NoticeKind.DELETED, f"not there ({error})")
-
-    @staticmethod
-    def _is_another(topic: Topic, position: FetchPosition) -> bool:
-        """Return whether a topic is a new one with an old name."""
-        ids = {topic.topic_id, position.topic_id}
-        return len(ids) > 1 and ZERO_UUID not in ids
+            self._trouble(position.key, NoticeKind.DELETED, f"not there ({error})")
 
     def _recreated(self, topic: Topic, position: FetchPosition) -> None:
         self._former_ids.add(position.topic_id)
@@ -351,7 +348,7 @@ class FetchRecovery:
         """Apply the leader of a partition; return whether its log may differ from what we read."""
         if partition.leader_id not in cluster.brokers:
             self._leaderless.add(position.key)
-            self.notices.begin_trouble(position.key, NoticeKind.NO_LEADER, "no leader")
+            self._trouble(position.key, NoticeKind.NO_LEADER, "no leader")
             return False
         if UNKNOWN_EPOCH < partition.leader_epoch < position.leader_epoch:
             return False  # older than what is known; brokers before Kafka 2.1 do not tell epochs
@@ -379,6 +376,12 @@ class FetchRecovery:
                 self.reposition.epoch_unknown(position)
             elif end.offset < position.offset:
                 self.reposition.diverged(position, end.offset)
+
+
+def _is_another(topic: Topic, position: FetchPosition) -> bool:
+    """Return whether a topic is a new one with an old name."""
+    ids = {topic.topic_id, position.topic_id}
+    return len(ids) > 1 and ZERO_UUID not in ids
 
 
 def _why(error: KdiagError) -> str:

@@ -283,10 +283,9 @@ def test_what_a_coordinator_answers_again_and_again_is_named(
 
 
 def test_a_rebalance_and_a_single_refusal_are_not_reported(
-    cluster: JoinableCluster, client: ClusterClient, monkeypatch: pytest.MonkeyPatch
+    cluster: JoinableCluster, client: ClusterClient
 ) -> None:
     """The one is usual, and the other is over with the next answer."""
-    monkeypatch.setattr(coordinator_lookup, "LASTING_NS", 1)
     reader = Reader(client)
     reader.read(lambda: len(reader.values) == 6)
     expelled = HeartbeatResponse(error_code=CODE_BY_NAME["UNKNOWN_MEMBER_ID"])
