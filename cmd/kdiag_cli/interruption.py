@@ -18,7 +18,6 @@ from threading import Event, Thread, Timer
 from typing import Any, Final, Self
 
 from kdiag.clock import NS_PER_S
-from kdiag_cli.exit_code import ExitCode
 
 _GRACE_S: Final = 0.3
 """How long the output of a piece may take after Ctrl-C."""
@@ -85,12 +84,17 @@ def timeout_text(timeout_ns: int | None) -> str:
 
 
 @contextmanager
-def limited(timeout_ns: int | None, report: Callable[[], None], cleanup_ns: int) -> Iterator[None]:
+def limited(timeout_ns: int | None, report: Callable[[], int], cleanup_ns: int) -> Iterator[None]:
     """Raise TimeUp when the time is up; if that does not help, report it and end the program.
 
     A signal interrupts whatever Python waits for, but not the C library while it looks up a name;
     then only the end of the process keeps the promise. An exception that is raised in a finalizer
     is lost, so it is raised again.
+
+    Args:
+        timeout_ns: the longest that the block may take; None for ever.
+        report: says that the time is up, and returns the exit code.
+        cleanup_ns: how long the block may clean up after that.
     """
     if timeout_ns is None:
         yield
@@ -110,8 +114,7 @@ def limited(timeout_ns: int | None, report: Callable[[], None], cleanup_ns: int)
             return
         if is_noticed and ended.wait(cleanup_s + _LAST_S):
             return
-        report()
-        os._exit(ExitCode.TIMEOUT)
+        os._exit(report())
 
     before = signal.signal(signal.SIGALRM, raise_time_up)
     Thread(target=insist, daemon=True).start()

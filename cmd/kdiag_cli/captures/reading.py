@@ -66,8 +66,9 @@ def run_on_captures(work: Callable[[], ExitCode], timeout_ns: int | None = None)
         timeout_ns: the longest it may take, as for `limited`.
     """
 
-    def report_timeout() -> None:
+    def report_timeout() -> ExitCode:
         say(timeout_text(timeout_ns))
+        return ExitCode.TIMEOUT
 
     try:
         with limited(timeout_ns, report_timeout, _CLEANUP_NS):
@@ -76,8 +77,7 @@ def run_on_captures(work: Callable[[], ExitCode], timeout_ns: int | None = None)
         say(*str(error).splitlines())
         return ExitCode.USAGE
     except TimeUp:
-        report_timeout()
-        return ExitCode.TIMEOUT
+        return report_timeout()
     except BrokenPipeError:
         close_quietly()
         return ExitCode.DONE

@@ -36,11 +36,12 @@ def run_live(
     has_document = chosen_form() in {DocumentForm.JSON, DocumentForm.YAML}
     is_json = output is ResultFormat.JSON and has_document  # rows have no place for failures
 
-    def report_timeout() -> None:
+    def report_timeout() -> ExitCode:
         message = timeout_text(timeout_ns)
         if is_json:
             print_failure(command, message)
         say(message)
+        return ExitCode.TIMEOUT
 
     try:
         with limited(timeout_ns, report_timeout, cleanup_ns):
@@ -54,8 +55,7 @@ def run_live(
             say(f"  {error.fix}")
         return exit_code_of([error])
     except TimeUp:
-        report_timeout()
-        return ExitCode.TIMEOUT
+        return report_timeout()
     except BrokenPipeError:
         close_quietly()
         return ExitCode.DONE

@@ -153,6 +153,7 @@ def broken_form(form: str, out: str) -> str:
 def blocks_of(size: int) -> Iterator[None]:
     """Have captures read in blocks of some bytes."""
     defaults = CaptureReader.__init__.__kwdefaults__
+    assert defaults is not None
     before = defaults["block_bytes"]
     defaults["block_bytes"] = size
     try:
