@@ -43,6 +43,9 @@ _HOSTILE: Final = (
     b"\x7f\x00",
     b"\xff\xfe",
 )
+_BROKER_ID: Final = re.compile(r',"broker_id":[0-9]+')
+"""The node id of a broker is printed as soon as it is known: a small block knows less."""
+
 _RECORD_BYTES: Final = 16
 _HEADER_BYTES: Final = 24
 
@@ -199,7 +202,7 @@ def run_round(number: int, seed: object, folder: Path) -> CommandRound:
     if command.is_comparable and not broken:
         with blocks_of(SMALL_BLOCK_BYTES):
             again = kdiag(*words)
-        one, other = (Counter(each.out.splitlines()) for each in (done, again))
+        one, other = (Counter(_BROKER_ID.sub("", each.out).splitlines()) for each in (done, again))
         if one != other or done.code != again.code:
             broken = f"differs in small blocks: {[*(one - other), *(other - one)][:2]}"
     return CommandRound(command, data, piece.name, done.code, broken, took_s)
