@@ -23,6 +23,7 @@ import msgspec
 from kdiag.errors import ConfigError
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.secrets.new_file import open_new
+from kdiag_cli.output.json_text import escaped
 from kdiag_cli.output.pages.parts import (
     Cell,
     Detail,
@@ -42,9 +43,7 @@ _NOTHING: Final = "-"
 _LONG_LETTERS: Final = 60
 """A text of more letters has a wider column."""
 
-_IN_JSON: Final = str.maketrans(
-    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-)
+_IN_JSON: Final = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _NO_SCRIPT: Final = "Charts, sorting and filters need JavaScript; the tables are complete without."
 
 
@@ -145,7 +144,7 @@ def _data(number: int, plot: Plot) -> str:
     """Return the drawing and the data of a plot, as a block that is not run."""
     document = {"drawing": plot.drawing, "columns": dict(plot.columns)}
     try:
-        text = msgspec.json.encode(document).decode()
+        text = escaped(msgspec.json.encode(document)).decode()
     except UnicodeEncodeError:  # names that are not UTF-8
         text = json.dumps(document)
     return f'<script type="application/json" id="data-{number}">{text.translate(_IN_JSON)}</script>'

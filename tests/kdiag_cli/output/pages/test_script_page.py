@@ -21,7 +21,9 @@ from kdiag_cli.output.pages.script_page import write_script_page
 from programs.browser import used
 from programs.read_page import ReadPage
 
-HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>\x1b[2J"
+HOSTILE = (
+    "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>\x1b[2J\x9b\u202e"
+)
 TABLE = SortableTable(
     "Runs",
     ("who", "time", "count"),
@@ -96,6 +98,7 @@ def test_data_is_json_that_is_not_run(tmp_path: Path) -> None:
 
     assert [json.loads(each)["columns"] for each in found] == [ERRORS.columns, FLOWS.columns]
     assert "<" not in "".join(found)
+    assert all(character.isprintable() for character in "".join(found))
 
 
 def test_a_table_says_what_it_is_sorted_by(tmp_path: Path) -> None:
