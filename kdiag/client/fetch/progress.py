@@ -91,7 +91,7 @@ class ProgressWatch:
         overdue: dict[tuple[int, str], list[FetchPosition]] = defaultdict(list)
         for position in positions:
             mark = self._marked(position, now_ns)
-            if not mark.is_reported and self._notices.is_in_trouble(position.key):
+            if not mark.is_reported and self._is_in_trouble(position):
                 mark.due_ns = mark.since_ns + AGAIN_NS  # the reason was reported already
             if now_ns >= mark.due_ns and (reason := self._reason(position, mark, now_ns)):
                 mark.due_ns, mark.is_reported = now_ns + AGAIN_NS, True
@@ -99,6 +99,12 @@ class ProgressWatch:
                 overdue[seconds, reason].append(position)
         for (seconds, reason), stalled in overdue.items():
             self._report(seconds, reason, stalled)
+
+    def _is_in_trouble(self, position: FetchPosition) -> bool:
+        """Return whether a trouble of a partition, or of its broker, was reported."""
+        notices, node_id = self._notices, position.node_id
+        is_of_broker = node_id is not None and notices.is_in_trouble(node_id)
+        return is_of_broker or notices.is_in_trouble(position.key)
 
     def _postpone(self, gap_ns: int) -> None:
         """Leave out the time in which the reader did not poll."""

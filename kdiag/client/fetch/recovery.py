@@ -239,8 +239,11 @@ class FetchRecovery:
         what = "answers what cannot be read" if is_answer else "does not answer"
         text = f"broker {node_id} {what}: {_why(error)}"
         self.notices.begin_trouble(node_id, NoticeKind.DISCONNECTED, text)
-        read = (self._positions.get(key) for key in keys)
-        self.lose_leaders(each.key for each in read if each and each.node_id == node_id)
+        read = [self._positions[key] for key in keys if key in self._positions]
+        lost = [each.key for each in read if each.node_id == node_id]
+        for key in lost:
+            self.progress.explain(key, text)
+        self.lose_leaders(lost)
 
     def refused(self, node_id: int, keys: Iterable[PartitionKey], error: str) -> None:
         """Handle a broker that refused a whole Fetch; its session starts again anyway."""

@@ -145,15 +145,19 @@ def test_a_partition_that_no_answer_has_is_reported(
     ]
 
 
+@pytest.mark.parametrize("subject", [KEY, 1], ids=["partition", "broker"])
 def test_a_trouble_that_was_reported_is_repeated_after_a_minute_alone(
-    clock: ManualClock, notices: FetchNotices, watch: ProgressWatch, position: FetchPosition
+    clock: ManualClock,
+    notices: FetchNotices,
+    watch: ProgressWatch,
+    position: FetchPosition,
+    subject: PartitionKey | int,
 ) -> None:
     """Five seconds later nobody has forgotten it."""
     clock.advance(NS_PER_S)
     watch.look([position])
     watch.explain(KEY, "no leader")
-    notices.begin_trouble(KEY, NoticeKind.NO_LEADER, "no leader")
-    assert texts_after(clock, notices, watch, position, AGAIN_NS + NS_PER_S) == [
-        "orders[0]: no leader",
+    notices.begin_trouble(subject, NoticeKind.NO_LEADER, "no leader")
+    assert texts_after(clock, notices, watch, position, AGAIN_NS + NS_PER_S)[1:] == [
         "orders[0@20]: nothing read for 60 s, 80 offsets before the end: no leader",
     ]

@@ -262,7 +262,6 @@ def test_a_file_that_is_of_no_use_is_told(cluster: LogCluster, tmp_path: Path) -
     assert "there is no folder" in done.err
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
 def test_brokers_with_records_of_another_form_are_refused_at_once(
     cluster: LogCluster, isolation: str
@@ -276,6 +275,7 @@ def test_brokers_with_records_of_another_form_are_refused_at_once(
     assert "leader" not in done.err
 
 
+@pytest.mark.thorough
 def test_a_reader_who_has_paused_does_not_keep_it_from_ending(cluster: LogCluster) -> None:
     """It stops inside a write, and says what was written for certain."""
     log = cluster.add("large", 0)
