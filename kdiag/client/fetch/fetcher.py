@@ -280,9 +280,14 @@ class Fetcher:
         progress = self.recovery.progress
         is_full = _records_bytes(answered.response) * 2 > self._limits.max_bytes
         throttle_ms = answered.response.throttle_time_ms
+        behind = []
         for key in answered.asked:
-            data, position = data_by_key.get(key), self.positions.get(key)
-            if position is None or (data is not None and _has_news(data)):
+            position = self.positions.get(key)
+            if position is None or 0 <= position.high_watermark <= position.offset:
+                continue
+            behind.append(key)
+            data = data_by_key.get(key)
+            if data is not None and _has_news(data):
                 continue
             if throttle_ms > 0:  # then it says nothing (KIP-219)
                 reason = f"broker {answered.node_id} throttles this client, by {throttle_ms} ms"
@@ -294,8 +299,8 @@ class Fetcher:
             else:
                 reason = f"broker {answered.node_id} answers without records"
             progress.explain(key, reason)
-        if not throttle_ms and not any(_has_news(data) for _, data in partitions):
-            self.recovery.reposition.note_empty(answered.asked)
+        if behind and not throttle_ms and not any(_has_news(data) for _, data in partitions):
+            self.recovery.reposition.note_empty(behind)
 
     def _batches(self, position: FetchPosition, data: PartitionData) -> Iterable[FetchedBatch]:
         """Return the sound batches of a partition and move its position behind them."""

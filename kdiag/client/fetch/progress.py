@@ -24,8 +24,8 @@ PATIENCE_NS: Final = 5 * NS_PER_S
 AGAIN_NS: Final = 60 * NS_PER_S
 """How often that is reported again."""
 
-_LOOK_NS: Final = NS_PER_S // 2
-_PAUSE_NS: Final = 2 * NS_PER_S
+_LOOK_NS: Final = NS_PER_S
+_PAUSE_NS: Final = 4 * NS_PER_S
 """Looks that are further apart than this were delayed by the reader, not by a broker."""
 
 _UNHEARD: Final = "no answer has mentioned it"
