@@ -112,11 +112,14 @@ def batch_key(row: dict[str, Any]) -> tuple[Any, ...]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("files", capture_sets())
 def test_the_tables_say_what_the_documents_say(files: list[Path], write_tables: Write) -> None:
-    """Every exchange, batch, record, connection and gap is a row, with the values of its JSON."""
+    """Every exchange, batch, record, connection and gap is a row, with the values of its JSON.
+
+    Documents cut values above 1 MB, and the exit code says so; tables have them whole.
+    """
     folder, code = write_tables(*files)
     printed = kdiag("decode", *with_keylog(files), "--output", "jsonl")
     documents = [json.loads(line) for line in printed.out.splitlines()]
-    assert code == printed.code
+    assert code == printed.code or "too long to show" in printed.err
 
     check_exchanges(of_kind(documents, "exchange"), folder)
     check_batches(of_kind(documents, "exchange"), folder)

@@ -89,7 +89,7 @@ def whole(data: bytes) -> bytes:
     return data
 
 
-@pytest.mark.thorough
+@pytest.mark.soak  # each case waits for 50 s of retries
 @pytest.mark.parametrize("mask", [0x04, 0x80])
 @pytest.mark.parametrize("batches", [1, 3])
 def test_a_byte_that_is_damaged_once_loses_nothing_wherever_it_is(
@@ -129,6 +129,7 @@ def test_damaged_records_are_asked_for_over_a_new_connection(
     assert fetcher.take_notices() == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("skips", [False, True])
 def test_a_batch_that_stays_damaged_is_named_and_no_commit_passes_it(
     client: ClusterClient, log: Log, *, skips: bool
@@ -144,6 +145,7 @@ def test_a_batch_that_stays_damaged_is_named_and_no_commit_passes_it(
     assert fetcher.positions[KEY].resume_offset == (20 if skips else 4)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "damage",
     [flip(16, 0x04), flip(6, 0x04), lambda data: data[:60]],
@@ -162,6 +164,7 @@ def test_a_partition_whose_answers_cannot_be_placed_is_given_up(
     assert (fetcher.is_partial, fetcher.positions[KEY].resume_offset) == (True, 4)
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_placed_is_skipped_where_that_is_wanted(
     client: ClusterClient, log: Log
 ) -> None:
@@ -193,6 +196,7 @@ def test_the_end_of_a_connection_is_no_trouble_for_other_partitions_of_its_broke
     assert fetcher.take_notices() == []
 
 
+@pytest.mark.thorough
 def test_another_replica_is_asked_where_a_rack_is_given(
     cluster: LogCluster, client: ClusterClient, log: Log
 ) -> None:
@@ -204,6 +208,7 @@ def test_another_replica_is_asked_where_a_rack_is_given(
     assert len(cluster.brokers[2].asked("Fetch")) >= 1
 
 
+@pytest.mark.thorough
 def test_a_batch_that_never_comes_whole_is_asked_for_with_more_room(
     cluster: LogCluster, client: ClusterClient, log: Log
 ) -> None:

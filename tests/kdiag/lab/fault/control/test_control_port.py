@@ -122,6 +122,7 @@ def test_each_port_has_a_token_of_its_own(control: ControlPort) -> None:
         assert ask(other, "GET", "/faults")[0] == 200
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sent", [b"", b"POST /faults HTTP/1.1\r\nHost: 127.0.0.1:1\r\nContent-"])
 def test_slow_clients_hold_up_no_others(control: ControlPort, sent: bytes) -> None:
     """Not even more of them than there are threads for: the oldest makes room."""
