@@ -1,20 +1,26 @@
 """What the exchanges of a kind measure: their bytes, and percentiles of their latencies.
 
 Latencies are counted by their first eleven binary digits, so that percentiles are right to a
-thousandth, and millions of latencies take a few thousand numbers:
+thousandth. Those between two powers of two share an array of 8 KiB, so that millions of latencies
+take no more than the first ones:
 
     1,234,567 ns    1 0010 1101 01, then 10 digits more    counted as 1,234,943 ns
 
 Source: HdrHistogram, whose buckets these are.
 """
 
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from kdiag.exchange.model import Exchange, measured_latencies_ns
 
 _DIGITS: Final = 11
+_SLOTS: Final = 1 << _DIGITS - 1
+"""Between two powers of two: the first digit is always 1."""
+_NO_COUNTS: Final = array("Q", bytes(8 * _SLOTS))
 _MOST_FRESH: Final = 4096  # counted at once, which takes half as long as one by one
 _PER_MILLE: Final = (500, 900, 990)
 
@@ -47,7 +53,7 @@ class Measures:
     def __init__(self) -> None:
         self.request_bytes = 0
         self.response_bytes = 0
-        self._counts: dict[int, int] = {}
+        self._counts: dict[int, array[int]] = {}
         self._fresh: list[int] = []
         self._max_ns = 0
 
@@ -80,9 +86,12 @@ class Measures:
         """Count the latencies that came since the last time."""
         counts, fresh = self._counts, Counter(self._fresh)  # clocks of microseconds repeat many
         for latency_ns, count in fresh.items():
-            rest = latency_ns.bit_length() - _DIGITS
-            counted = latency_ns | (1 << rest) - 1 if rest > 0 else latency_ns
-            counts[counted] = counts.get(counted, 0) + count
+            rest = max(0, latency_ns.bit_length() - _DIGITS)
+            half, slot = divmod(latency_ns >> rest, _SLOTS)  # half is 0 for the smallest alone
+            slots = counts.get(2 * rest + half)
+            if slots is None:
+                slots = counts[2 * rest + half] = _NO_COUNTS[:]
+            slots[slot] += count
         self._max_ns = max(self._max_ns, *fresh)
         self._fresh.clear()
 
@@ -90,15 +99,24 @@ class Measures:
         """Return the percentiles; None without any latency."""
         if self._fresh:
             self._count_fresh()
-        total = sum(self._counts.values())
+        total = sum(map(sum, self._counts.values()))
         if not total:
             return None
         ranks = [-(-total * each // 1000) for each in _PER_MILLE]
         found: list[int] = []
         below = 0
-        for counted in sorted(self._counts):
-            below += self._counts[counted]
+        for counted, count in self._in_order():
+            below += count
             while len(found) < len(ranks) and below >= ranks[len(found)]:
                 found.append(min(counted, self._max_ns))
         p50_ns, p90_ns, p99_ns = found
         return LatencySummary(total, p50_ns, p90_ns, p99_ns, self._max_ns)
+
+    def _in_order(self) -> Iterator[tuple[int, int]]:
+        """Yield the longest latency that each slot stands for, and how many it has."""
+        for place, slots in sorted(self._counts.items(), key=itemgetter(0)):
+            rest, half = divmod(place, 2)
+            first = half * _SLOTS
+            for slot, count in enumerate(slots, first + 1):
+                if count:
+                    yield (slot << rest) - 1, count
