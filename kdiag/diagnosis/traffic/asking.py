@@ -152,10 +152,10 @@ class Asking:
             if known is not None:
                 known |= nodes
 
-    def shared_addresses(self) -> list[str]:
-        """Return the addresses that several brokers advertise, as text."""
+    def address_findings(self) -> list[Finding]:
+        """Return the addresses that several brokers advertise."""
         return [
-            f"brokers {', '.join(map(str, sorted(nodes)))} advertise the same address, {address}"
+            found("KD1503", nodes=", ".join(map(str, sorted(nodes))), address=address)
             for address, nodes in self.nodes.items()
         ]
 
@@ -215,15 +215,12 @@ class Asking:
                 ledger.api = kind_text(exchange.api_key, exchange.version)
 
     def findings(self, hindered: frozenset[Asker] = frozenset()) -> Iterator[Finding]:
-        """Yield what is wrong, but for versions.
+        """Yield what is wrong, but for versions and addresses.
 
         Args:
             hindered: clients that ask again because they are refused something, as another finding
                 says.
         """
-        for address, nodes in self.nodes.items():
-            listed = ", ".join(map(str, sorted(nodes)))
-            yield found("KD1503", nodes=listed, address=address)
         storms = [
             Case(of.busiest, str(client), _metadata_evidence(client, of))
             for client, of in self.metadata.items()

@@ -23,7 +23,7 @@ import msgspec
 
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.traffic.changes import Changes, Instances
-from kdiag.diagnosis.traffic.ledgers import Asker, Case, Ledgers, client_of, findings_of
+from kdiag.diagnosis.traffic.ledgers import Asker, Case, Ledgers, client_of, findings_of, of_day
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import Clockface
@@ -45,7 +45,6 @@ _MOST_TIMES: Final = 2_000
 _MOST_LOOKS: Final = 200_000
 _BUCKET_NS: Final = NS_PER_S // 4
 _MOST_NAMES: Final = 3
-_OF_DAY_MS: Final = slice(11, 23)
 
 _NO_REFUSALS: Final = frozenset(
     {
@@ -355,8 +354,7 @@ class Refusing:
     def _when(
         self, found: Sequence[tuple[RefusedWork, RefusalLedger]], first_ns: int, last_ns: int
     ) -> str:
-        clock = Clockface()
-        first, last = (clock.text(each)[_OF_DAY_MS] for each in (first_ns, last_ns))
+        first, last = of_day(first_ns), of_day(last_ns)
         span = f"at {first}" if first == last else f"from {first} to {last}"
         if all(of.is_over for _, of in found):
             return f"{span}; later ones succeeded"

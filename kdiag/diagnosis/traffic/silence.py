@@ -14,8 +14,9 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
+from kdiag.diagnosis.check.report import listed
 from kdiag.diagnosis.traffic.answering import SERVED_AT_ONCE
-from kdiag.diagnosis.traffic.ledgers import Case, Ledgers, client_of, counted, findings_of
+from kdiag.diagnosis.traffic.ledgers import Case, Ledgers, client_of, counted, findings_of, of_day
 from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.model import Exchange, UnansweredReason, measured_latencies_ns
 from kdiag.exchange.summary.counts import Again, AgainOn
@@ -31,8 +32,6 @@ _KEPT_BUCKETS: Final = 60
 _MOST_PAUSES: Final = 1_000
 _MOST_WAITS: Final = 10_000
 _LEAST_CLIENTS: Final = 2
-_MOST_NAMES: Final = 5
-_OF_DAY_MS: Final = slice(11, 23)
 _GONE: Final = frozenset({UnansweredReason.BROKER_CLOSED, UnansweredReason.BROKER_RESET})
 _UNKNOWN: Final = frozenset({UnansweredReason.ANSWER_NOT_CAPTURED})
 """What may have been answered."""
@@ -191,15 +190,13 @@ def _note(times: BrokerTimes, exchange: Exchange, *, is_gone: bool) -> None:
 def _evidence(broker: str, first_ns: int, last_ns: int, asked: Sequence[Wait]) -> dict[str, Any]:
     clock = Clockface()
     clients = list(dict.fromkeys(each.client for each in sorted(asked)))
-    first, last = clock.text(first_ns), clock.text(last_ns)
-    more = f" and {len(clients) - _MOST_NAMES} more" if len(clients) > _MOST_NAMES else ""
     return {
         "broker": broker,
-        "first": first[_OF_DAY_MS],
-        "last": last[_OF_DAY_MS],
-        "first_time": first,
-        "last_time": last,
-        "clients": ", ".join(clients[:_MOST_NAMES]) + more,
+        "first": of_day(first_ns),
+        "last": of_day(last_ns),
+        "first_time": clock.text(first_ns),
+        "last_time": clock.text(last_ns),
+        "clients": listed(clients),
         "requests": len(asked),
         "exchange": min(asked).exchange,
     }

@@ -99,7 +99,9 @@ class Traffic:
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong, one finding for each problem."""
         yield from self.silence.findings()
-        yield from self.refusing.findings(self.asking.shared_addresses())
+        addresses = self.asking.address_findings()
+        yield from self.refusing.findings([each.title for each in addresses])
+        yield from addresses
         yield from self.producing.findings()
         yield from self.consuming.findings()
         yield from self.asking.findings(self.refusing.hindered)
