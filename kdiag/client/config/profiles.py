@@ -11,7 +11,7 @@
     request.timeout.ms = 5000
 
 It is `kdiag/config.toml` in `$XDG_CONFIG_HOME`, which is `~/.config` unless it is set. Only where
-nobody but its user can write it may it start programs, and read other files and the environment.
+only its user can write it may it start programs, and read other files and the environment.
 
 Source: XDG Base Directory Specification.
 """

@@ -3,7 +3,7 @@
     with open_new(folder / "all.pcap", is_private=True) as file:
         file.write(b"...")
 
-What stands at a path may be a link that somebody has put there, or a file that others may read.
+What stands at a path may be a link that another user made, or a file that others may read.
 So a file is made beside it, by a name that cannot be guessed, and renamed into its place at once.
 A link is replaced and not followed, and whoever has the old file open does not see what the new one
 says.
