@@ -101,7 +101,7 @@ def check_batches(documents: Documents, folder: Path) -> None:
         assert [each["record_index"] for each in found] == list(range(len(inside)))
         for record, told_record in zip(found, inside, strict=True):
             expected_record = record_facts(told_record)
-            assert record_facts_of_row(record, set(expected_record)) == expected_record
+            assert record_facts_of_row(record, expected_record) == expected_record
 
 
 def batch_key(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -1,8 +1,10 @@
 """What tables must hold, taken from the JSON documents of the same capture."""
 
 import json
+from base64 import b64decode
 from collections.abc import Iterator
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -161,8 +163,16 @@ def _batches(
 
 
 def record_facts(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns of `records` that the JSON of a record tells."""
-    return {
+    """Return the columns of `records` that the JSON of a record tells.
+
+    Of a key or a value that is cut there, its size and its hash are compared.
+    """
+    cut = {
+        name: (record[f"{name}_bytes"], record[f"{name}_sha256"])
+        for name in ("key", "value")
+        if f"{name}_sha256" in record
+    }
+    facts = {
         "record_offset": record["offset"],
         "timestamp_ms": record["timestamp"],
         "type": record.get("type") or record.get("control"),
@@ -173,15 +183,20 @@ def record_facts(record: dict[str, Any]) -> dict[str, Any]:
         "headers": record["headers"],
         "fault": None,
     }
+    return facts | cut
 
 
-def record_facts_of_row(row: dict[str, Any], names: set[str]) -> dict[str, Any]:
+def record_facts_of_row(row: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
     """Return the same columns of a row, JSON read where the documents have JSON."""
-    facts = {name: row[name] for name in names}
+    facts = {name: row[name] for name in expected}
     facts["headers"] = json.loads(row["headers"])
+    for name in ("key", "value"):
+        if isinstance(expected[name], tuple):
+            data = b64decode(row[f"{name}_b64"]) if row[name] is None else row[name].encode()
+            facts |= {name: (len(data), sha256(data).hexdigest()), f"{name}_b64": None}
     if row["type"] is not None:
         for name in ("key", "value"):
-            if row[name] is not None and row[name].startswith("{"):
+            if isinstance(facts[name], str) and facts[name].startswith("{"):
                 facts[name] = json.loads(row[name])
     return facts
 
