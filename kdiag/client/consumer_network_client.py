@@ -12,7 +12,7 @@ network client; whoever has it polls, for both. Nothing else needs a lock:
 The second thread is that of a group's member (`kdiag.client.group`). It never waits for the first:
 `poll_if_free` leaves the work to whoever polls at the moment, so that a long wait for records does
 not hold up a heartbeat. A member also uses `await_pending` when it leaves, `await_metadata_update`
-while it looks for its coordinator, `is_unavailable` and `disconnect_async` when that is lost.
+while it looks for its coordinator, `unavailable_ns` and `disconnect_async` when that is lost.
 
 Source: Kafka's `ConsumerNetworkClient`.
 """
@@ -213,13 +213,13 @@ class ConsumerNetworkClient:
         self._to_disconnect.append(node_id)
         self._client.wakeup()
 
-    def is_unavailable(self, node_id: str) -> bool:
-        """Return whether the connection to a node has failed and must not be tried again yet.
+    def unavailable_ns(self, node_id: str) -> int:
+        """Return for how long a node whose connection failed must not be tried again; 0 if it may.
 
         It takes no lock, as it looks each fact up once: another thread may be waiting with it.
         """
         client = self._client
-        return client.connection_failed(node_id) and client.connection_delay_ns(node_id) > 0
+        return client.connection_delay_ns(node_id) if client.connection_failed(node_id) else 0
 
     def pending_count(self, node_id: str | None = None) -> int:
         """Return how many requests to a node, or to all, are unsent or in flight."""

@@ -26,6 +26,7 @@ from kdiag.client.fetch.doubts import AnswerDoubts
 from kdiag.client.fetch.position import FetchedBatch, FetchPosition, Notice, PartitionKey
 from kdiag.client.fetch.recovery import SESSION_ERRORS, FetchRecovery, LeaderNews
 from kdiag.client.fetch.session import FetchLimits, FetchSession, record_versions
+from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.metadata import Broker
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.client.request_future import RequestFuture
@@ -129,10 +130,11 @@ class Fetcher:
             KdiagError: if the cluster no longer answers about a partition in trouble.
         """
         self.recovery.recover()
-        self._send()
+        # Before it is sent: what becomes due in between is asked for now, or by then.
+        retry_ns = min(self.recovery.next_attempt_ns(), self._doubts.next_attempt_ns())
+        reconnect_ns = self._send()
         if not self._answered and not self.is_done:
-            retry_ns = min(self.recovery.next_attempt_ns(), self._doubts.next_attempt_ns())
-            wait_ns = min(deadline_ns, retry_ns)
+            wait_ns = min(deadline_ns, retry_ns, reconnect_ns)
             self._client.client.await_condition(lambda: bool(self._arrived), wait_ns)
         self._take_arrived()
         if not self._answered:
@@ -142,8 +144,13 @@ class Fetcher:
         self._client.client.poll_no_wakeup()  # so that brokers work while the batches are used
         return batches
 
-    def _send(self) -> None:
-        """Send a Fetch to every broker without one, as long as there is room for the responses."""
+    def _send(self) -> int:
+        """Send a Fetch to every broker without one, as long as there is room for the responses.
+
+        Returns:
+            When a broker that is lost may be tried again; FOREVER_NS if none is.
+        """
+        reconnect_ns = FOREVER_NS
         self._take_arrived()
         by_node: dict[int, list[FetchPosition]] = defaultdict(list)
         for each in self.positions.values():
@@ -160,9 +167,12 @@ class Fetcher:
         max_fetches = max(1, self._max_buffered_bytes // self._largest_bytes)
         for node_id in sorted(by_node.keys() - busy, key=self._turns.last):
             if len(self._in_flight) + len(self._answered) >= max_fetches:
-                return
-            if not self._client.client.is_unavailable(str(node_id)):  # it may be soon again
+                break
+            if delay_ns := self._client.client.unavailable_ns(str(node_id)):
+                reconnect_ns = min(reconnect_ns, self._client.clock.monotonic_ns() + delay_ns)
+            else:
                 self._send_fetch(node_id, by_node[node_id], limits)
+        return reconnect_ns
 
     def _send_fetch(
         self, node_id: int, positions: Sequence[FetchPosition], limits: FetchLimits

@@ -117,7 +117,7 @@ class CoordinatorLookup:
     def node(self) -> Node | None:
         """Return the coordinator; None if it is unknown, or its connection has failed."""
         with self._monitor:
-            if self._node is not None and self._client.is_unavailable(self._node.id):
+            if self._node is not None and self._client.unavailable_ns(self._node.id):
                 self.mark_unknown(is_disconnected=True)
             return self._node
 

@@ -130,6 +130,7 @@ class _Server(ThreadingHTTPServer):
     """A thread for each connection, which ends after a time whatever its client does."""
 
     daemon_threads = True
+    request_queue_size = _MOST_CONNECTIONS  # else a burst waits for its SYNs to be sent again
     clock: Clock = SystemClock()
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
