@@ -43,7 +43,7 @@ def check(capture: CaptureSet) -> None:
             assert is_same, f"{capture.name}: {table} in {parts} parts of {split_bytes} bytes"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "capture",
     [pytest.param(each, id=f"{each.files[0].parent.name}-{each.name}") for each in recorded_sets()],
@@ -55,7 +55,7 @@ def test_a_recorded_capture_gives_the_same_rows(capture: CaptureSet) -> None:
 
 def test_hard_cases_give_the_same_rows(tmp_path: Path) -> None:
     """Loss, reordering, reuse, cut packets: the state machines are the same, and what they see."""
-    for capture in sample("hard cases in parts", list(write_hard_cases(tmp_path)), 2):
+    for capture in sample("hard cases in parts", list(write_hard_cases(tmp_path)), 1):
         check(capture)
 
 

@@ -42,7 +42,7 @@ def capture_sets() -> list[Any]:
     sets = [pytest.param([file], id=f"{file.parent.parent.name}-{file.name}") for file in files]
     rotated = sorted(REFERENCE.glob("rotated_tcpdump_c1.pcap?"))
     return [
-        *sample("tables", sets, 14),
+        *sample("tables", sets, 9),
         *([pytest.param(rotated, id="rotated")] if rotated else []),
     ]
 

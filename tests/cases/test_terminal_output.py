@@ -97,7 +97,7 @@ def test_reports_fit(tables: Path) -> None:
         for name in report_names()
         for options in ((), ("--wide",))
     ]
-    for arguments, width in drawn("reports on terminals", commands, 14):
+    for arguments, width in drawn("reports on terminals", commands, 9):
         assert check_width(arguments, width).code == 0, arguments
 
 
@@ -140,7 +140,7 @@ def test_what_commands_print_fits() -> None:
         ("help",),
         ("help", "output"),
     ]
-    for arguments, width in drawn("commands on terminals", commands, 16):
+    for arguments, width in drawn("commands on terminals", commands, 10):
         check_width(arguments, width)
 
 
@@ -160,7 +160,7 @@ def test_what_live_commands_print_fits() -> None:
     ]
     with coordinating_cluster() as cluster:
         cluster.brokers[3].stop()
-        for arguments, width in drawn("live commands on terminals", commands, 7):
+        for arguments, width in drawn("live commands on terminals", commands, 4):
             check_width([*arguments, "-b", cluster.bootstrap], width)
 
 
@@ -182,7 +182,7 @@ def test_groups_fit() -> None:
         cluster.add_group("billing", {(TOPIC, 0): 1}, members)
         cluster.add_group("l" * 200, {("t" * 249, 0): 1}, topic="t" * 249)
         cluster.add_new_group("next", {(TOPIC, 0): 0}, {"m-" + "y" * 70: ([0], [0])})
-        for arguments, width in drawn("groups on terminals", commands, 9):
+        for arguments, width in drawn("groups on terminals", commands, 6):
             check_width([*arguments, "-b", cluster.bootstrap], width)
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.soak
 @pytest.mark.real
 def test_rows_are_those_of_one_process(spark: "SparkSession", tmp_path: Path) -> None:
     """By the functions, and by the format."""
-    sets = sample("captures as DataFrames", list(recorded_sets()), 5)
+    sets = sample("captures as DataFrames", list(recorded_sets()), 3)
     files = tuple(file for each in sets for file in each.files)
     keylog = tmp_path / "keys"
     keylog.write_bytes(b"".join(each.keylog for each in sets))

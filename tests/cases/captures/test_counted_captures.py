@@ -32,7 +32,7 @@ def items_of(file: Path) -> list[Item]:
     return list(decode_capture([file], keylog=keylog))
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_a_capture_counts_the_same_whether_each_exchange_is_read_or_not(file: Path) -> None:
     """As it is, with the names that it tells, and with every exchange many times over."""

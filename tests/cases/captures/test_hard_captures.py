@@ -99,7 +99,7 @@ def test_duplicates_are_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@for_each("name", sample("carriers", [*WRAPPED], 14))
+@for_each("name", sample("carriers", [*WRAPPED], 9))
 def test_what_carries_the_packets_changes_nothing(name: str, tmp_path: Path) -> None:
     """Link types, tunnels, fragments and file formats give the same twelve messages."""
     path = tmp_path / "case"

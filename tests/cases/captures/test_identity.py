@@ -80,7 +80,7 @@ def cut(found: Sequence[SegmentBatch], first: int, count: int) -> list[SegmentBa
 
 
 @pytest.mark.thorough
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("path", SHIPPED + REFERENCE, ids=lambda path: path.name)
 def test_a_capture_that_begins_with_a_response_has_the_same_clients(path: Path) -> None:
     """Its id may look like an API and version; a response is not a request for that."""

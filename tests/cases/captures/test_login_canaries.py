@@ -30,7 +30,7 @@ from programs.kdiag_program import kdiag
 from recordings.exchange_maker import capture_of
 
 ALL: Final = 2_000
-SOME: Final = 60
+SOME: Final = 24
 _LARGEST_BYTES: Final = 400_000
 _LITTLE_ENDIAN: Final = (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1")
 _CHEAP: Final[tuple[tuple[str, ...], ...]] = (

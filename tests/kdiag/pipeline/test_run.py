@@ -57,7 +57,7 @@ class Recording:
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     """Return many captures as one recording, in which many reuse the same ports."""
-    recorded = sample("captures on Spark", list(recorded_sets()), 20)
+    recorded = sample("captures on Spark", list(recorded_sets()), 12)
     sets = [*recorded, *write_hard_cases(tmp_path_factory.mktemp("hard"))]
     files = tuple(file for each in sets for file in each.files)
     return Recording(files, b"".join(each.keylog for each in sets))

@@ -104,7 +104,7 @@ def test_an_error_in_a_partition_is_named(client: ClusterClient, log: Log, error
     check_fetch(client, log, error)
 
 
-@pytest.mark.thorough
+@pytest.mark.soak
 def test_every_error_in_a_partition_is_named(client: ClusterClient, log: Log) -> None:
     """One that means a wrong offset is got round by another question, and is not in this table."""
     for error in ALL:

@@ -187,7 +187,7 @@ PAIR_IDS = [f"{cls.__name__}-v{version}" for cls, version in PAIRS]
 FEW = settings(max_examples=8, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize(("cls", "version"), PAIRS, ids=PAIR_IDS)
 @FEW
 @given(data=st.data())
