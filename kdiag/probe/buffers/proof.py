@@ -24,6 +24,7 @@ from kdiag.diagnosis.buffers.facts import (
     LoadKind,
     ProofRun,
 )
+from kdiag.errors import KdiagError
 from kdiag.net.selector.selector import MakeChannel
 from kdiag.probe.buffers.load import Target, random_batch
 from kdiag.probe.buffers.target import FETCHED_BYTES
@@ -142,7 +143,7 @@ class Proof:
             share: the part of the remaining bytes for this broker.
 
         Raises:
-            KdiagError: if a run fails; those before it stand.
+            KdiagError: if a run fails before the time is up; those before it stand.
         """
         steps = list(steps_of(self._plan, target))
         runs = self.runs.setdefault(path.node_id, [])
@@ -155,7 +156,14 @@ class Proof:
             if not self._may_run(settings, left_bytes):
                 return
             self._report(ProofProgress(path.node_id, number + 1, len(steps), step))
-            run = self._measure(settings, target)
+            try:
+                run = self._measure(settings, target)
+            except KdiagError:
+                client = self._connector.client
+                if client.clock.monotonic_ns() < client.deadline_ns:
+                    raise
+                self._end_late()  # the deadline cut it short, whatever it was waiting for
+                return
             runs.append(run)
             self.moved_bytes += run.total_bytes
 
@@ -164,12 +172,15 @@ class Proof:
         client = self._connector.client
         needed_ns = settings.warm_up_ns + settings.time_ns
         if client.clock.monotonic_ns() + needed_ns > client.deadline_ns:
-            self.is_late = True
-            self.why_ended = "the time was up (--timeout)"
+            self._end_late()
         elif left_bytes < settings.max_bytes:
             needed_mb = -(-settings.max_bytes // BYTES_PER_MB)
             self.why_ended = f"a run takes {needed_mb} MB, and fewer are left (--max-bytes)"
         return self.why_ended is None
+
+    def _end_late(self) -> None:
+        self.is_late = True
+        self.why_ended = "the time was up (--timeout)"
 
     def _measure(self, settings: RunSettings, target: Target) -> ProofRun:
         is_default = settings.load is LoadKind.DEFAULTS

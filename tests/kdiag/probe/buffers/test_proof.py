@@ -146,6 +146,20 @@ def test_no_run_begins_that_cannot_end_in_time(client: ClusterClient) -> None:
     assert proof.is_late
 
 
+def test_a_run_that_the_end_of_the_time_cuts_short_is_not_a_fault(
+    client: ClusterClient, cluster: LoadedCluster
+) -> None:
+    """A request waits no longer than until then, and is not what failed."""
+    proof = Proof(connector(client), PLAN, lambda _: None)
+    (path,) = look_at_paths(client)
+    cluster.on("ApiVersions", lambda _: None)
+    client.deadline_ns = client.clock.monotonic_ns() + 150 * MS
+    proof.run(path, TARGET)
+
+    assert proof.runs == {1: []}
+    assert proof.is_late
+
+
 @pytest.mark.thorough
 def test_a_run_that_fails_leaves_those_before_it(
     client: ClusterClient, cluster: LoadedCluster
