@@ -94,6 +94,13 @@ def gaps(
     return read(spark, "gaps", paths, columns=columns, **options)
 
 
+def not_understood(
+    spark: "SparkSession", paths: Paths, *, columns: Sequence[str] = (), **options: Option
+) -> "DataFrame":
+    """Return bytes in the captures of which no frame could be made; see `read`."""
+    return read(spark, "not_understood", paths, columns=columns, **options)
+
+
 def latency_minutes(
     spark: "SparkSession", paths: Paths, *, columns: Sequence[str] = (), **options: Option
 ) -> "DataFrame":

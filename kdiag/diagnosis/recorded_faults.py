@@ -7,6 +7,7 @@
     a request answered by a TLS alert                      KD1401, it wants TLS
     an answer that nobody asked for, no byte missing       KD1404, the protocol is broken
     FIN or RST of the broker while a request waits         KD1407, closed instead of answering
+    ... and the request states more than 100 MiB           KD1409, it is too large
 
 What else could explain the packets is no finding: a request in flight at the end, bytes that are
 lost, TLS for which there are no keys.
@@ -20,6 +21,7 @@ from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.model import Connection, Exchange, TlsFault, UnansweredReason
 from kdiag.exchange.summary.counts import kind_text
 from kdiag.findings.rule import Severity
+from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 
 if TYPE_CHECKING:
     from kdiag.findings.finding import Finding
@@ -40,6 +42,7 @@ _CLOSED: Final = {
     UnansweredReason.BROKER_RESET: "reset",
 }
 _UNANSWERED: Final = "KD1407"
+_TOO_LARGE: Final = "KD1409"
 _UNASKED: Final = "it sent answers that nobody asked for"
 _SKIPPED: Final = "it left requests without an answer and answered later ones"
 _OF_DAY: Final = slice(11, 19)
@@ -101,7 +104,11 @@ class RecordedFaults:
         connection, reason = exchange.connection, exchange.unanswered_reason
         is_violation, has_tls_fault = exchange.is_violation, connection.tls_fault is not None
         key = key_of_exchange(
-            connection.broker, reason, is_violation=is_violation, has_tls_fault=has_tls_fault
+            connection.broker,
+            reason,
+            is_violation=is_violation,
+            has_tls_fault=has_tls_fault,
+            request_bytes=0 if exchange.request is None else exchange.request.size,
         )
         if key is not None:
             once = _once(connection, exchange.time_ns)
@@ -150,7 +157,12 @@ def key_of_connection(
 
 
 def key_of_exchange(
-    address: str, reason: UnansweredReason | None, *, is_violation: bool, has_tls_fault: bool
+    address: str,
+    reason: UnansweredReason | None,
+    *,
+    is_violation: bool,
+    has_tls_fault: bool,
+    request_bytes: int,
 ) -> Key | None:
     """Return the fault that an exchange shows; None if it shows none.
 
@@ -159,6 +171,7 @@ def key_of_exchange(
         reason: why it was not answered.
         is_violation: as `Exchange` has it.
         has_tls_fault: whether its connection has a fault of TLS, which explains the rest.
+        request_bytes: the size that the request states.
     """
     if is_violation:
         return "KD1404", address, _UNASKED
@@ -166,7 +179,8 @@ def key_of_exchange(
         return None
     if reason is UnansweredReason.SKIPPED:
         return "KD1404", address, _SKIPPED
-    return (_UNANSWERED, address, _CLOSED[reason]) if reason in _CLOSED else None
+    rule_id = _TOO_LARGE if request_bytes > DEFAULT_MAX_FRAME_BYTES else _UNANSWERED
+    return (rule_id, address, _CLOSED[reason]) if reason in _CLOSED else None
 
 
 def _once(connection: Connection, time_ns: int) -> FaultTally:
@@ -180,7 +194,7 @@ def _finding(key: Key, tally: FaultTally) -> "Finding":
     evidence: dict[str, Any] = {"address": address, **tally.evidence()}
     if why is not None:
         evidence["why"] = why
-    if rule_id == _UNANSWERED:
+    if rule_id in {_UNANSWERED, _TOO_LARGE}:
         evidence["apis"] = ", ".join(sorted(tally.apis))
     finding = found(rule_id, **evidence)
     return msgspec.structs.replace(finding, title=f"{finding.title} ({_when(tally)})")

@@ -4,6 +4,7 @@
       Exchange 1     request → response            API, version, correlation id, two frames
       Exchange 2     request → (none)              unanswered
       Gap            1,448 bytes of responses      a segment that the capture lacks
+      Gap            27 bytes of requests          here, but no frame could be made of them
 
 The capture decoder makes them of packets, the client of what it sends and receives. Bodies stay
 bytes: `dissection` reads them on demand.
@@ -90,7 +91,8 @@ class Connection(msgspec.Struct, kw_only=True):
         requests, responses: frames seen in each direction.
         request_bytes, response_bytes: TCP payload bytes, without retransmissions.
         duplicates: segments that carried nothing new.
-        gaps, gap_bytes: number and size of the gaps in both directions.
+        gaps, gap_bytes: number and size of the gaps in both directions, where bytes are missing.
+        not_understood, not_understood_bytes: the same where bytes are here that are no frame.
         close_reason: `fin`, `rst`, `reused` (a new SYN on its 4-tuple), `jump` (its numbers go on
             elsewhere), `end of capture`, `idle` (silent for more than an hour) or `memory` (all
             connections together held too much); `refused` (a RST answered its SYN) or `no answer`
@@ -131,6 +133,8 @@ class Connection(msgspec.Struct, kw_only=True):
     duplicates: int = 0
     gaps: int = 0
     gap_bytes: int = 0
+    not_understood: int = 0
+    not_understood_bytes: int = 0
     close_reason: str | None = None
     closed_by: str | None = None
     closed_ns: int | None = None
@@ -183,7 +187,9 @@ class UnansweredReason(StrEnum):
     SKIPPED = "skipped"
     """The broker answered later requests, but not this one."""
     ANSWER_NOT_CAPTURED = "answer_not_captured"
-    """The capture lacks bytes of responses; the client acknowledged them, or they were skipped."""
+    """The capture lacks bytes of responses; the client acknowledged them."""
+    ANSWER_NOT_UNDERSTOOD = "answer_not_understood"
+    """The capture has bytes of the broker of which no frame could be made."""
     RESPONSES_NOT_CAPTURED = "responses_not_captured"
     """The capture has no packet of the broker, though the client acknowledged what it sent."""
     END_NOT_CAPTURED = "end_not_captured"
@@ -307,15 +313,20 @@ def measured_latencies_ns(exchanges: Iterable[Exchange]) -> list[int]:
 
 
 class Gap(msgspec.Struct, kw_only=True):
-    """Bytes of one direction of a connection that the capture lacks.
+    """Bytes of one direction of a connection that are in no frame.
+
+    The capture lacks them, and only then are they missing; or they are here, and not understood.
 
     Attributes:
         connection: the connection.
         direction: `request` (client to broker) or `response`.
         time_ns: when the decoder declared the gap, since 1970.
         offset: its start in that direction's byte stream; the first byte is 0.
-        size: the missing bytes.
-        reason: why the decoder stopped waiting for them.
+        size: how many there are.
+        reason: why the decoder stopped waiting for them, or makes no frame of them.
+        packet: the packet with the first of them; 0 if the capture lacks them.
+        starts_with: the first of them, as far as they are no secret; see `secrets.redaction`.
+        is_fault: whether no broker and no client understands them, either.
     """
 
     connection: Connection
@@ -324,3 +335,11 @@ class Gap(msgspec.Struct, kw_only=True):
     offset: int
     size: int
     reason: str
+    packet: int = 0
+    starts_with: bytes = b""
+    is_fault: bool = False
+
+    @property
+    def is_missing(self) -> bool:
+        """Return whether no packet of the capture has them."""
+        return not self.packet

@@ -69,16 +69,19 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         Errors are those that were not made, or whose TLS was not. Client ids are not compared: only
         exchanges have them.
         """
+        return not (self.errors and connection.trouble is None) and self._is_of(connection)
+
+    def matches_gap(self, gap: Gap) -> bool:
+        """Return whether a gap matches: mostly it is an error of the recording only."""
+        return (gap.is_fault or not self.errors) and self._is_of(gap.connection)
+
+    def _is_of(self, connection: Connection) -> bool:
+        """Return whether what is no exchange matches by its connection."""
         return (
             not self._is_about_exchanges
-            and not (self.errors and connection.trouble is None)
             and self._is_within(connection.first_ns, connection.last_ns)
             and self._is_between(connection, None)
         )
-
-    def matches_gap(self, gap: Gap) -> bool:
-        """Return whether a gap matches: it is an error of the recording only."""
-        return not self.errors and self.matches_connection(gap.connection)
 
     @property
     def _is_about_exchanges(self) -> bool:

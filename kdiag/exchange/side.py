@@ -22,7 +22,7 @@ from kdiag.wire.codec.explain import MOST_ELEMENTS, Explanation, explain
 from kdiag.wire.codec.json_form import from_json
 from kdiag.wire.codec.messages import decode_prefix
 from kdiag.wire.error_code import CODE_BY_NAME
-from kdiag.wire.frame import Frame
+from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES, Frame
 from kdiag.wire.header import read_request_header, read_response_header
 from kdiag.wire.records.batch import RecordBatch
 from kdiag.wire.records.batches import read_batches
@@ -35,6 +35,7 @@ MOST_SHARED: Final = 64
 
 _MOST_SHARED_BYTES: Final = 4096
 
+_TOO_LARGE: Final = "that is above socket.request.max.bytes (100 MiB by default)"
 _CLIENT_ID_START: Final = 10
 _CORRELATION_ID_BYTES: Final = 4
 _NULL_LENGTH: Final = 0x8000
@@ -69,6 +70,7 @@ class Side(msgspec.Struct, gc=False):
         batches: the whole record batches of each `records` field, in field order.
         status: `ok`, `partial`, `malformed`, `undecoded` or `opaque`.
         why: the reason that the status is not `ok`.
+        ignored_bytes: bytes of a request behind its last field, which a broker does not read.
         body: the decoded part of an incomplete body, in the form of `codec.json_form`.
         is_shared: whether other sides with the same bytes have this very message.
     """
@@ -81,15 +83,27 @@ class Side(msgspec.Struct, gc=False):
     batches: list[list[RecordBatch] | None] = []
     status: Status = Status.OK
     why: Why | None = None
+    ignored_bytes: int = 0
     body: dict[str, Any] | None = None
     is_shared: bool = False
+
+    @property
+    def note(self) -> str | None:
+        """Return what is odd about a side that is read; None if nothing is."""
+        if not self.ignored_bytes or self.status is Status.MALFORMED:
+            return None
+        bytes_text = "1 byte" if self.ignored_bytes == 1 else f"{self.ignored_bytes} bytes"
+        return f"{bytes_text} more than v{self.version} has, Kafka ignores them"
 
     @property
     def is_damaged(self) -> bool:
         """Return whether the frame does not parse to its end; what is in its batches is no matter.
 
-        A frame of which the capture lacks bytes is not damaged.
+        A frame of which the capture lacks bytes is not damaged, nor is one with zeros behind its
+        last field: clients send those (librdkafka before 1.4), no damage makes them.
         """
+        if self.ignored_bytes and any(self.frame.data[-self.ignored_bytes :]):
+            return True
         is_body_read = self.message is not None and self.body is None
         has_bad_batch = is_body_read and self.why is not None and bool(self.why.path)
         return self.status is Status.MALFORMED and not has_bad_batch
@@ -99,6 +113,7 @@ class _Body(NamedTuple):
     """The class and version of a body, and the queries about it.
 
     Attributes:
+        is_request: whether it is a request's.
         is_repeated: whether the same bytes are likely to come again, as a broker tells every client
             of the same versions.
     """
@@ -106,6 +121,7 @@ class _Body(NamedTuple):
     cls: type[Struct]
     version: int
     mentions: Mentions
+    is_request: bool
     is_repeated: bool
 
 
@@ -126,10 +142,10 @@ def _layout(api_key: int, version: int) -> _Layout:
     request = response = None
     if api.versions.covers(version):
         request, response = (
-            _Body(cls, version, mentions_of(cls, version), is_repeated)
-            for cls, is_repeated in (
-                (api.request_class(), False),
-                (api.response_class(), api_key == api_keys.API_VERSIONS),
+            _Body(cls, version, mentions_of(cls, version), is_request, is_repeated)
+            for cls, is_request, is_repeated in (
+                (api.request_class(), True, False),
+                (api.response_class(), False, api_key == api_keys.API_VERSIONS),
             )
         )
     return _Layout(
@@ -212,11 +228,14 @@ def _response_body_offset(data: bytes, exchange: Exchange, header_version: int) 
 
 def _read_body(body: _Body, frame: Frame, offset: int) -> Side:
     """Return the side with a body of a known class and version."""
-    cls, version, mentions, is_repeated = body
+    cls, version, mentions, is_request, is_repeated = body
     data = frame.data
     if len(data) != frame.size:
         side = Side(frame, version, offset, mentions)
         _read_cut(cls, side)
+        if is_request and frame.size > DEFAULT_MAX_FRAME_BYTES and side.why is not None:
+            reason = f"{side.why.reason}; {_TOO_LARGE}"
+            side.why = msgspec.structs.replace(side.why, reason=reason)
     else:
         try:
             is_shared = is_repeated and len(data) <= _MOST_SHARED_BYTES
@@ -225,9 +244,10 @@ def _read_body(body: _Body, frame: Frame, offset: int) -> Side:
             else:
                 message, end = decode_prefix(cls, version, data, offset, views=True)
             side = Side(frame, version, offset, mentions, message, is_shared=is_shared)
-            if end != len(data):
-                side.status = Status.MALFORMED
-                side.why = Why(end, "", f"{len(data) - end} bytes are left over")
+            if end != len(data) and is_request:
+                side.ignored_bytes = len(data) - end
+            elif end != len(data):
+                _leave_over(side, end)
         except DecodeError as error:
             side = Side(frame, version, offset, mentions, status=Status.MALFORMED)
             side.why = Why(error.offset, error.path, error.why)
@@ -262,7 +282,7 @@ def _read_cut(cls: type[Struct], side: Side) -> None:
         _place(found.body, stop.path, frame.data[stop.offset :])
     side.status = Status.PARTIAL
     rest = f"; {stop.why}" if found.is_limited else ""
-    side.why = Why(stop.offset, stop.path, _loss(frame) + rest)
+    side.why = Why(stop.offset, stop.path, loss_text(frame) + rest)
     _keep_readable_part(cls, side, found)
 
 
@@ -285,9 +305,14 @@ def _keep_readable_part(cls: type[Struct], side: Side, found: Explanation) -> No
     side.message = from_json(cls, side.version, found.body)
 
 
-def _loss(frame: Frame) -> str:
-    """Return a sentence about the missing bytes of a frame."""
-    return f"{frame.gap_bytes} of {frame.size} bytes are missing, from byte {len(frame.data)} on"
+def loss_text(frame: Frame) -> str:
+    """Return why a frame is not whole."""
+    size = frame.size
+    if frame.gap_bytes:
+        return f"{frame.gap_bytes} of {size} bytes are missing, from byte {len(frame.data)} on"
+    if frame.unsent_bytes:
+        return f"{size - frame.unsent_bytes} of {size} bytes were sent before the end"
+    return f"the first {len(frame.data)} of {size} bytes are kept, for more is above the limit"
 
 
 def _place(body: Any, path: str, value: bytes) -> None:
@@ -378,7 +403,7 @@ def _unreadable(frame: Frame, error: DecodeError) -> Side:
     if frame.is_whole:
         why = Why(error.offset, error.path, error.why)
         return Side(frame, status=Status.MALFORMED, why=why)
-    why = Why(error.offset, error.path, _loss(frame))
+    why = Why(error.offset, error.path, loss_text(frame))
     return Side(frame, status=Status.PARTIAL, why=why)
 
 
@@ -402,11 +427,21 @@ def _response_without_api(exchange: Exchange, frame: Frame) -> Side:
     return _closed(frame, Status.UNDECODED, "the request that it answers cannot be read")
 
 
+def _leave_over(side: Side, end: int) -> None:
+    """Mark a side malformed that has bytes behind its last field."""
+    side.status = Status.MALFORMED
+    side.why = Why(end, "", f"{len(side.frame.data) - end} bytes are left over")
+
+
 def _shown(exchange: Exchange, side: Side) -> Side:
     """Return a side without its fields if it is damaged, and a login may be in them."""
-    if exchange.login is not LoginPhase.OVER and side.is_damaged:
-        return Side(side.frame, side.version, side.body_offset, status=side.status, why=side.why)
-    return side
+    if exchange.login is LoginPhase.OVER or not side.is_damaged:
+        return side
+    hidden = Side(side.frame, side.version, side.body_offset, status=side.status, why=side.why)
+    if side.ignored_bytes:
+        hidden.ignored_bytes = side.ignored_bytes
+        _leave_over(hidden, len(side.frame.data) - side.ignored_bytes)
+    return hidden
 
 
 def _hidden_text(exchange: Exchange, frame: Frame) -> str:
@@ -425,5 +460,5 @@ def _closed(frame: Frame, status: Status, reason: str) -> Side:
     """Return a side that is not decoded."""
     if not frame.is_whole:
         status = Status.PARTIAL
-        reason += f"; {_loss(frame)}"
+        reason += f"; {loss_text(frame)}"
     return Side(frame, status=status, why=Why(0, "", reason))

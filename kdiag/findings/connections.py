@@ -211,6 +211,14 @@ RULES: Final = {
         "broker behind it, and a broker before Kafka 0.10 that is asked for its versions.",
         "Check host and port, what is behind them, and the broker's log at that time.",
     ),
+    "KD1409": Rule(
+        _ERROR,
+        "{address} {why} connections on which larger requests came than it reads ({apis})",
+        "A request stated a size above 100 MiB, the default of socket.request.max.bytes. A broker "
+        "reads no such request: it closes the connection at once.",
+        "Lower max.request.size and batch.size of the producer, or raise socket.request.max.bytes "
+        "of the broker.",
+    ),
     "KD1501": Rule(
         _ERROR,
         "broker {node_id} advertises {address}, which cannot be used from here: {why}",

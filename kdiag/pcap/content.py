@@ -248,10 +248,14 @@ class Content:
         if self._conversation is not None:
             self._conversation.responses.catch_up(before_packet)
 
-    def flush(self) -> None:
-        """Hand over the last frames as far as they came: no more bytes will."""
+    def flush(self, *, is_tail_lost: bool = False) -> None:
+        """Hand over the last frames as far as they came: no more bytes will.
+
+        Args:
+            is_tail_lost: whether more bytes were sent than the capture has.
+        """
         if self._conversation is not None:
-            self._conversation.flush()
+            self._conversation.flush(is_tail_lost=is_tail_lost)
 
     @property
     def has_open_ends(self) -> bool:
@@ -326,8 +330,9 @@ class Content:
             kept = opening.sides[side]
             pieces = kept.kept()
             time_ns = pieces[-1].time_ns if pieces else self._connection.last_ns
-            skip = Skip(0, kept.unread_bytes, time_ns, _MIDSTREAM)
+            skip = Skip(0, kept.unread_bytes, time_ns, _MIDSTREAM, kept.unread_start)
             stream.skip(kept.preamble_bytes + kept.skipped_bytes, skip)
+            stream.is_sure = self._has_syn and not kept.skipped_bytes
             if not kept.has_frame_start:
                 stream.search(_MIDSTREAM)
             _feed(stream, kept, known)

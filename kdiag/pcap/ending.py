@@ -6,6 +6,7 @@ them; a broker that resets a connection which its client has closed is not at fa
 
     the broker never seen, acknowledgments move     responses not captured at all
     responses lost since the request                answer not captured
+    bytes not understood since the request          answer not understood
     later requests answered                         skipped
     RST or FIN of the broker first                  reset, closed without an answer
     FIN or RST of the client first                  client closed first
@@ -46,6 +47,7 @@ class Ending:
         "_closing_ns",
         "_is_reset",
         "_lost_ns",
+        "_misread_ns",
         "_moves",
         "_seen",
         "_syn_ns",
@@ -61,6 +63,7 @@ class Ending:
         self._syns: tuple[int, int] = _NONE
         self._syn_ns = 0
         self._lost_ns: tuple[int, int] = _NONE
+        self._misread_ns: tuple[int, int] = _NONE
         self._closer: int | None = None
         self._closing_ns = 0
         self._is_reset = False
@@ -93,8 +96,11 @@ class Ending:
 
     def lose(self, side: int, time_ns: int) -> None:
         """Note that bytes of a direction were lost."""
-        low, high = self._lost_ns
-        self._lost_ns = (low, max(high, time_ns)) if side else (max(low, time_ns), high)
+        self._lost_ns = _with_later(self._lost_ns, side, time_ns)
+
+    def misread(self, side: int, time_ns: int) -> None:
+        """Note that bytes of a direction are here and not understood."""
+        self._misread_ns = _with_later(self._misread_ns, side, time_ns)
 
     @property
     def awaits_answer(self) -> bool:
@@ -144,6 +150,8 @@ class Ending:
             return UnansweredReason.RESPONSES_NOT_CAPTURED
         if is_tail_lost or self._lost_ns[1 - client] >= exchange.request.first_byte_ns:
             return UnansweredReason.ANSWER_NOT_CAPTURED
+        if self._misread_ns[1 - client] >= exchange.request.first_byte_ns:
+            return UnansweredReason.ANSWER_NOT_UNDERSTOOD
         if is_skipped:
             return UnansweredReason.SKIPPED
         return self._reason_to_close(exchange.connection, client)
@@ -160,5 +168,11 @@ class Ending:
         return UnansweredReason.IN_FLIGHT
 
     def lost_requests(self, client: int) -> bool:
-        """Return whether bytes of requests were lost."""
-        return self._lost_ns[client] > 0
+        """Return whether bytes of requests were lost, or are not understood."""
+        return self._lost_ns[client] > 0 or self._misread_ns[client] > 0
+
+
+def _with_later(times_ns: tuple[int, int], side: int, time_ns: int) -> tuple[int, int]:
+    """Return the times of both sides, that of one side not before another time."""
+    low, high = times_ns
+    return (low, max(high, time_ns)) if side else (max(low, time_ns), high)

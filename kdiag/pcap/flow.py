@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kdiag.exchange.model import Connection, Gap, Sighting, TlsFault
+from kdiag.exchange.secrets.redaction import first_bytes
 from kdiag.pcap.content import Content, Surroundings, Unresolved
 from kdiag.pcap.ending import Ending
 from kdiag.pcap.kafka.frame_cutter import TLS_INSTEAD
@@ -435,7 +436,7 @@ class Flow:
         for each in self._reassemblies:
             each.flush(moment, f"nothing came after it: {reason or 'end of connection'}")
         self._decide(moment.packet, is_over=True)
-        self._content.flush()
+        self._content.flush(is_tail_lost=any(each.is_tail_lost for each in self._reassemblies))
         if self.connection.close_reason is None:
             self.connection.close_reason = reason
         self._ending.describe(self.connection, self._client_side(), moment.time_ns)
@@ -560,9 +561,17 @@ class Flow:
     def note_gap(self, reassembly: Reassembly, size: int, moment: Moment, reason: str) -> None:
         """Report bytes that the capture lacks."""
         side = int(reassembly is self._reassemblies[1])
-        skip = Skip(reassembly.offset, size, moment.time_ns, reason)
         self._ending.lose(side, moment.time_ns)
-        gap = self._gap(self._direction_name(side), skip)
+        gap = Gap(
+            connection=self.connection,
+            direction=self._direction_name(side),
+            time_ns=moment.time_ns,
+            offset=reassembly.offset,
+            size=size,
+            reason=reason,
+        )
+        self.connection.gaps += 1
+        self.connection.gap_bytes += size
         if self._content.is_decided:
             self._around.gaps.append(gap)
         else:
@@ -578,15 +587,22 @@ class Flow:
                 if skip.offset <= _LENGTH_BYTES:  # nothing is missing: all of them are TLS
                     return
         else:
-            self._ending.lose(client if direction == "request" else 1 - client, skip.time_ns)
-        self._around.gaps.append(self._gap(direction, skip))
-
-    def _gap(self, direction: str, skip: Skip) -> Gap:
-        """Return bytes that were passed over as a gap, and count it."""
-        self.connection.gaps += 1
-        self.connection.gap_bytes += skip.size
-        where = {"time_ns": skip.time_ns, "offset": skip.offset, "size": skip.size}
-        return Gap(connection=self.connection, direction=direction, reason=skip.why, **where)
+            side = client if direction == "request" else 1 - client
+            self._ending.misread(side, skip.time_ns)
+        gap = Gap(
+            connection=self.connection,
+            direction=direction,
+            time_ns=skip.time_ns,
+            offset=skip.offset,
+            size=skip.size,
+            reason=skip.why,
+            packet=skip.start.packet,
+            starts_with=first_bytes(skip.start.data),
+            is_fault=skip.is_fault,
+        )
+        self.connection.not_understood += 1
+        self.connection.not_understood_bytes += skip.size
+        self._around.gaps.append(gap)
 
 
 def _new_tracker() -> "TcpTracker":

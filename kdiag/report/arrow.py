@@ -41,7 +41,7 @@ from kdiag.report.tables.column import (
     TIMESTAMP,
     Table,
 )
-from kdiag.report.tables.connections import connection_row, gap_row
+from kdiag.report.tables.connections import connection_row, gap_row, not_understood_row
 from kdiag.report.tables.exchanges import ExchangeFacts, exchange_row, facts_of
 from kdiag.report.tables.groups import group_rows
 from kdiag.report.tables.latency_counts import LatencyCounts
@@ -254,8 +254,12 @@ class TableBatches:
         self._rows["exchanges"].add(row + place, size)
 
     def gap(self, gap: Gap) -> None:
-        """Add a gap."""
-        self._rows["gaps"].add(gap_row(gap) + self._place(gap.connection.first_packet), 0)
+        """Add a gap, or bytes that are not understood."""
+        place = self._place(gap.connection.first_packet)
+        if gap.is_missing:
+            self._rows["gaps"].add(gap_row(gap) + place, 0)
+        else:
+            self._rows["not_understood"].add(not_understood_row(gap) + place, 0)
 
     def connection(self, connection: Connection) -> None:
         """Add a connection that has ended, or whose capture has."""

@@ -24,7 +24,7 @@ RUNS: Final = "_runs"
 PARQUET: Final = "parquet"
 SCHEMA: Final = 3
 _TELLS_WITHOUT: Final = 3
-_YOUNGER: Final = ("latency_minutes", "rebalances", "members", "captures")
+_YOUNGER: Final = ("latency_minutes", "rebalances", "members", "captures", "not_understood")
 """The tables that not all releases have made which wrote entries of earlier shapes."""
 _AS_ASKED: Final = {
     "tcp": "it is made only when asked for, by --tcp of decode or pipeline",

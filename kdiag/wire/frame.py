@@ -17,7 +17,8 @@ class Frame(msgspec.Struct, gc=False):
     """One frame, and the packets that carried it.
 
     Attributes:
-        data: the bytes after the length prefix; if bytes were lost, those before the hole.
+        data: the bytes after the length prefix; if bytes were lost, those before the hole, and of
+            a frame above the decoder's limit the first ones.
         size: the length in the prefix; `len(data)` if the frame is whole.
         first_byte_ns: the time of the packet with its first byte (of the prefix), since 1970.
         last_byte_ns: the time of the packet that completed it, since 1970.
@@ -26,6 +27,7 @@ class Frame(msgspec.Struct, gc=False):
         segments: the number of TCP segments that carried it.
         starts_in_segment_with: the number of other frames in the segment in which it starts.
         gap_bytes: its bytes that the capture lacks.
+        unsent_bytes: its bytes that were not sent before the connection or the capture ended.
         stream_offset: where its length prefix starts among the bytes of its direction; -1 where
             nobody notes that.
     """
@@ -39,6 +41,7 @@ class Frame(msgspec.Struct, gc=False):
     segments: int = 1
     starts_in_segment_with: int = 0
     gap_bytes: int = 0
+    unsent_bytes: int = 0
     stream_offset: int = -1
 
     @property

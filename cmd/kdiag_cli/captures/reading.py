@@ -249,7 +249,8 @@ class CaptureReading:
         if pipeline.traffic is not None and pipeline.traffic.left_out:
             why = "there are too many clients and partitions to judge each"
             totals.warnings.append(f"{why}; left out {pipeline.traffic.left_out:,} times")
-        is_partial = pipeline.is_partial or totals.gaps or self._traffic.warnings
+        is_partial = pipeline.is_partial or totals.gaps or totals.not_understood
+        is_partial = is_partial or bool(self._traffic.warnings)
         return CaptureResult(
             pipeline.summary,
             totals,
@@ -370,6 +371,8 @@ class CaptureReading:
             duplicates=counts.duplicates,
             gaps=counts.gaps,
             gap_bytes=counts.gap_bytes,
+            not_understood=counts.not_understood,
+            not_understood_bytes=counts.not_understood_bytes,
             warnings=[
                 *map(str, traffic.warnings),
                 *note_repeats(traffic),

@@ -33,7 +33,9 @@ _MOST_PAUSES: Final = 1_000
 _MOST_WAITS: Final = 10_000
 _LEAST_CLIENTS: Final = 2
 _GONE: Final = frozenset({UnansweredReason.BROKER_CLOSED, UnansweredReason.BROKER_RESET})
-_UNKNOWN: Final = frozenset({UnansweredReason.ANSWER_NOT_CAPTURED})
+_UNKNOWN: Final = frozenset(
+    {UnansweredReason.ANSWER_NOT_CAPTURED, UnansweredReason.ANSWER_NOT_UNDERSTOOD}
+)
 """What may have been answered."""
 
 

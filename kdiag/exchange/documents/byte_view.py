@@ -27,7 +27,7 @@ from kdiag.exchange.secrets.redaction import (
     is_unknown_field,
     redact_spans,
 )
-from kdiag.exchange.side import Side
+from kdiag.exchange.side import Side, loss_text
 from kdiag.wire import api_keys
 from kdiag.wire.api.request_header import RequestHeader
 from kdiag.wire.api.response_header import ResponseHeader
@@ -125,7 +125,8 @@ def view_side(
         for span in body:
             is_null = span.value == -1 and _INDEX.sub("", span.path) in sized
             spans += [Span(span.path, span.offset, span.length, None)] if is_null else _opened(span)
-    return _rest(spans, frame, end, is_secret=is_secret, status=side.status)
+    is_left_over = side.status is Status.MALFORMED or side.ignored_bytes > 0
+    return _rest(spans, frame, end, is_secret=is_secret, is_left_over=is_left_over)
 
 
 def _may_hold_secrets(exchange: Exchange, api: Api) -> bool:
@@ -165,16 +166,17 @@ def _redacted(api: Api, spans: list[Span], *, is_response: bool) -> list[Span]:
 
 
 def _rest(
-    spans: list[Span], frame: Frame, end: int, *, is_secret: bool, status: Status = Status.OK
+    spans: list[Span], frame: Frame, end: int, *, is_secret: bool, is_left_over: bool = False
 ) -> list[Span]:
     """Return the spans with those of the bytes after `end`, which belong to no field."""
     here = len(frame.data)
     if end < here:
-        path = LEFT_OVER if status is Status.MALFORMED else NOT_READ
+        path = LEFT_OVER if is_left_over else NOT_READ
         value = REDACTED if is_secret else frame.data[end:here]
         spans.append(Span(path, end, here - end, value))
     if here < frame.size:
         lost = f"{frame.gap_bytes} bytes of it are not in the capture"
+        lost = lost if frame.gap_bytes else loss_text(frame)
         spans.append(Span(MISSING, here, frame.size - here, lost))
     return spans
 

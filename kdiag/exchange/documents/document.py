@@ -17,6 +17,7 @@ from kdiag.exchange.dissection import SEVERITY, Dissection
 from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.records import is_cut, iter_records_json, records_json
 from kdiag.exchange.documents.tcp import tcp_document
+from kdiag.exchange.line.phrase import hex_text
 from kdiag.exchange.model import Connection, Gap, Sighting, Status
 from kdiag.exchange.side import Side, Why
 from kdiag.wire.catalog import API_NAMES
@@ -192,10 +193,11 @@ class Documents:
         self.cut_records += sum(map(is_cut, forms))
 
     def gap(self, gap: Gap) -> dict[str, Any]:
-        """Return the document of a gap."""
+        """Return the document of a gap, or of bytes that are not understood."""
+        here = {"packet": gap.packet, "starts_with": hex_text(gap.starts_with)}
         return {
             "schema": SCHEMA,
-            "kind": "gap",
+            "kind": "gap" if gap.is_missing else "not_understood",
             "connection": gap.connection.number,
             "connection_id": gap.connection.connection_id,
             "direction": gap.direction,
@@ -203,6 +205,8 @@ class Documents:
             "offset": gap.offset,
             "bytes": gap.size,
             "reason": gap.reason,
+            **({} if gap.is_missing else here),
+            **({"is_fault": True} if gap.is_fault else {}),
         }
 
     def connection(self, connection: Connection) -> dict[str, Any]:
@@ -231,6 +235,8 @@ class Documents:
             "duplicates": connection.duplicates,
             "gaps": connection.gaps,
             "gap_bytes": connection.gap_bytes,
+            "not_understood": connection.not_understood,
+            "not_understood_bytes": connection.not_understood_bytes,
             "close_reason": connection.close_reason,
             "closed_by": connection.closed_by,
             "closed_time": self._closed_time(connection),
@@ -291,6 +297,8 @@ def _side(
     body, why = bodies.make(dissection, side, is_response=is_response)
     frame = frame_document(side.frame)
     document: dict[str, Any] = {"status": side.status, "frame": frame, "body": body}
+    if side.note is not None:
+        document["note"] = side.note
     if side.why is not None or why is not None:
         document["why"] = side.why or why
         if why is not None:
@@ -311,6 +319,7 @@ def frame_document(frame: Frame) -> dict[str, Any]:
         "last_packet": frame.last_packet,
         "starts_in_segment_with": frame.starts_in_segment_with,
         "gap_bytes": frame.gap_bytes,
+        **({"unsent_bytes": frame.unsent_bytes} if frame.unsent_bytes else {}),
     }
 
 

@@ -76,6 +76,7 @@ class LineWriter:
             text,
             f"throttled {throttled_ms} ms" if throttled_ms else None,
             quoted(message) if message else None,
+            side.note,
             None if side.why is None else _why_text(side),
         )
 
@@ -128,7 +129,7 @@ class LineWriter:
 def _why_text(side: Side) -> str:
     """Return why a side is not whole."""
     assert side.why is not None
-    if side.status is Status.PARTIAL:
+    if side.status is Status.PARTIAL and side.frame.gap_bytes:
         return f"{side.frame.gap_bytes} of {side.frame.size} bytes missing"
     place = f"{side.why.path} at byte {side.why.offset}: " if side.why.path else ""
     return f"{place}{side.why.reason}"

@@ -22,6 +22,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's')) else 's'}"
 
 
+def hex_text(data: bytes) -> str:
+    """Return bytes in hexadecimal, in words of four: `00000017 8081`."""
+    return data.hex(" ", -4)
+
+
 def size(number: int) -> str:
     """Return a number of bytes in decimal units: `999 B`, `1.2 kB`, `34 MB`."""
     if number < _KILO:

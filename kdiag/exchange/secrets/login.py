@@ -37,6 +37,9 @@ SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 _MECHANISM: Final = re.compile(r"[A-Z0-9_-]{1,20}")
 _FIRST_WITH_SOFTWARE: Final = 3
+_LONG_ANSWER: Final = 36
+"""A shorter answer to a token may read as one of another API."""
+
 _GOES_ON: Final = (b"r=", b"e=", b"{")
 """How tokens of brokers begin that do not end a login: of SCRAM the first and an error, of
 OAUTHBEARER an error (RFC 5802, RFC 7628)."""
@@ -77,7 +80,7 @@ class LoginWatch:
         if request is None:
             return  # a response alone: its API is not guessed while a login is under way
         if exchange.login is LoginPhase.UNKNOWN:
-            self._complete_unknown(exchange, request)
+            self._complete_unknown(exchange, request, response)
             return
         exchange.login = LoginPhase.OVER
         if not self._is_proven(exchange, request, response):
@@ -87,13 +90,21 @@ class LoginWatch:
         elif request.message is not None and exchange.api_key == api_keys.SASL_HANDSHAKE:
             self._mechanism = request.message.mechanism
 
-    def _complete_unknown(self, exchange: Exchange, request: Side) -> None:
-        """Withhold a damaged request; one that is not shows the client's name."""
-        if request.is_damaged:
+    def _complete_unknown(self, exchange: Exchange, request: Side, response: Side | None) -> None:
+        """Withhold a damaged request; one that is not shows the client's name.
+
+        One with bytes behind its last field is what it says it is if a long answer is, too.
+        """
+        is_answered = response is not None and response.status is Status.OK
+        if request.ignored_bytes and is_answered and response.frame.size >= _LONG_ANSWER:
+            exchange.login = LoginPhase.OVER
+            request = read_request(exchange) or request
+        elif request.is_damaged:
             exchange.client_id = None
             if self._phase is LoginPhase.OVER:
                 exchange.login = LoginPhase.OVER
-        elif request.status is Status.OK and not _is_sane(exchange, request):
+            return
+        if request.status is Status.OK and not _is_sane(exchange, request):
             _hide(exchange)
         else:
             exchange.login = LoginPhase.OVER
@@ -104,7 +115,9 @@ class LoginWatch:
     def _is_proven(self, exchange: Exchange, request: Side, response: Side | None) -> bool:
         """Return whether an exchange of a client that logs in is what it says it is."""
         assert exchange.request is not None
-        if request.status is not Status.OK or not self._is_known(exchange.client_id):
+        if request.status is not Status.OK or request.ignored_bytes:
+            return False
+        if not self._is_known(exchange.client_id):
             return False
         if response is not None and response.status is not Status.OK:
             return False

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kdiag.errors import DecodeError, EncodeError
 from kdiag.exchange.context.topic_names import CLUSTER_METADATA_ID
-from kdiag.exchange.model import Exchange, Status
+from kdiag.exchange.model import Exchange, LoginPhase, Status
 from kdiag.exchange.secrets.redaction import (
     RECORD_SECRETS,
     REDACTED,
@@ -100,6 +100,9 @@ def _masks(
     if api is None or exchange.version is None or not api.versions.covers(exchange.version):
         yield _rest(data, start)
         return
+    request = None if is_response or not is_whole else read_request(exchange)
+    if request is not None and request.ignored_bytes:
+        yield _rest(data, len(data) - request.ignored_bytes)
     if api.key == api_keys.FETCH:
         if not (is_response and _reads_metadata_log(exchange)):
             return
@@ -128,7 +131,9 @@ def _head_bytes(exchange: Exchange, data: bytes, *, is_response: bool) -> int:
 def _is_damaged(exchange: Exchange, *, is_response: bool) -> bool:
     """Return whether a whole frame does not parse to its last byte."""
     side = read_response(exchange) if is_response else read_request(exchange)
-    return side is not None and side.is_damaged
+    if side is None or (side.note is not None and exchange.login is LoginPhase.OVER):
+        return False  # the bytes that a broker ignores are masked, those before them are proven
+    return side.is_damaged
 
 
 def _body_offset(exchange: Exchange, data: bytes, *, is_response: bool) -> int:

@@ -53,6 +53,11 @@ RECORD_SECRETS: Final[dict[str, frozenset[str]]] = {
 }
 """The secret fields of metadata records, by type."""
 
+_MOST_FIRST_BYTES: Final = 8
+_LENGTH_START: Final = bytes(2)
+_LENGTH_BYTES: Final = 4
+_TEXT: Final = re.compile(rb"[\x20-\x7e]")
+
 _OF_LISTENER: Final = re.compile(
     r"listener\.name\.[^.]*\."
     r"(?:[^.]+\.(?=(?:sasl\.(?:jaas\.config|login\.class|(?:login|server)\.callback\.handler\.class)"
@@ -66,6 +71,15 @@ Source: Kafka's `DynamicBrokerConfig`: `ListenerConfigRegex`, `ListenerMechanism
 _BROKER_LOGGER: Final = 8
 _LOG_LEVELS: Final = frozenset({"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF", "ALL"})
 """What loggers are set to, whose names are those of classes."""
+
+
+def first_bytes(data: bytes) -> bytes:
+    """Return the start of bytes of which nothing is known: up to the first character of text.
+
+    That may be one of a password. The length of a frame of less than 64 KiB is no text.
+    """
+    text = _TEXT.search(data, _LENGTH_BYTES if data.startswith(_LENGTH_START) else 0)
+    return data[: min(_MOST_FIRST_BYTES, len(data) if text is None else text.start())]
 
 
 def is_secret_config(name: object) -> bool:

@@ -91,7 +91,8 @@ class Totals(msgspec.Struct, kw_only=True):
         connections: TCP connections.
         sightings: how many of them were seen once more with other addresses.
         duplicates: segments that carried nothing new.
-        gaps, gap_bytes: the gaps, and the bytes that they cost.
+        gaps, gap_bytes: the gaps, and the bytes that are missing in them.
+        not_understood, not_understood_bytes: how often bytes are here that are no frame.
         warnings: the parts that could not be read.
         capture: the account of its packets, as a document.
         closing_line: the same in a line for people; empty where everything was read.
@@ -106,6 +107,8 @@ class Totals(msgspec.Struct, kw_only=True):
     duplicates: int = 0
     gaps: int = 0
     gap_bytes: int = 0
+    not_understood: int = 0
+    not_understood_bytes: int = 0
     warnings: list[str] = []
     capture: dict[str, Any] = {}
     closing_line: str = ""
@@ -318,6 +321,10 @@ class Summary:
             "status": {each.value: self.status[each] for each in Status if self.status[each]},
             "errors": dict(self.errors.most_common()),
             "gaps": {"count": totals.gaps, "bytes": totals.gap_bytes},
+            "not_understood": {
+                "count": totals.not_understood,
+                "bytes": totals.not_understood_bytes,
+            },
             "duplicates": totals.duplicates,
             "clients": dict(self.clients.most_common()),
             "client_software": dict(self.software.most_common()),

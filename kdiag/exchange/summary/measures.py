@@ -61,9 +61,9 @@ class Measures:
         """Add an exchange."""
         request, response = exchange.request, exchange.response
         if request is not None:
-            self.request_bytes += request.size
+            self.request_bytes += request.size - request.unsent_bytes
         if response is not None:
-            self.response_bytes += response.size
+            self.response_bytes += response.size - response.unsent_bytes
             if request is not None:
                 latency_ns = response.first_byte_ns - request.last_byte_ns
                 if latency_ns >= 0:

@@ -9,6 +9,7 @@ from operator import itemgetter
 from struct import Struct
 from typing import Final, NamedTuple, Protocol
 
+from kdiag.pcap.kafka.evidence import Evidence, request_evidence
 from kdiag.pcap.kafka.frame_cutter import HEAD_BYTES, End, FrameSink, Start
 from kdiag.pcap.kafka.frame_heuristics import (
     FrameHeuristics,
@@ -18,7 +19,7 @@ from kdiag.pcap.kafka.frame_heuristics import (
 from kdiag.pcap.kafka.frame_stream import FrameLimits, FrameStream, Skip
 from kdiag.pcap.kafka.matching import DEFAULT_MAX_OUTSTANDING, MAX_EARLY_RESPONSES, Matcher
 from kdiag.pcap.kafka.request_head import asks_nothing, is_request
-from kdiag.pcap.kafka.trial_decoding import RequestKind
+from kdiag.pcap.kafka.trial_decoding import RequestKind, fits_as_response
 from kdiag.wire import api_keys
 from kdiag.wire.frame import Frame
 from kdiag.wire.header import REQUEST_START, raw_client_id
@@ -153,6 +154,12 @@ class ConversationSide:
             return self._conversation.request_heuristics()
         return self._conversation.response_heuristics()
 
+    def believes(self, head: bytes, size: int) -> bool:
+        """Return whether a frame that is larger than the limit begins with these bytes."""
+        if self.is_request:
+            return request_evidence(head, size, is_all=True) >= Evidence.LOOKS
+        return self._conversation.awaits(head, size)
+
     def skip(self, skip: Skip) -> None:
         """Pass on bytes of which no frame can be made."""
         self._skips.note_skip("request" if self.is_request else "response", skip)
@@ -214,10 +221,22 @@ class Conversation:
         """Return what open frames, searches and outstanding requests take."""
         return self.requests.held_bytes + self.responses.held_bytes + self.matcher.held_bytes
 
-    def flush(self) -> None:
-        """Hand over the last frames as far as they came."""
-        self.requests.flush()
-        self.responses.flush()
+    def flush(self, *, is_tail_lost: bool = False) -> None:
+        """Hand over the last frames as far as they came.
+
+        Args:
+            is_tail_lost: whether more bytes were sent than the capture has.
+        """
+        self.requests.flush(is_tail_lost=is_tail_lost)
+        self.responses.flush(is_tail_lost=is_tail_lost)
+
+    def awaits(self, head: bytes, size: int) -> bool:
+        """Return whether a response that begins with these bytes is one to a request."""
+        if len(head) < _INT32.size:
+            return False
+        (correlation_id,) = _INT32.unpack_from(head)
+        kinds = self._requests_seen().awaited.get(correlation_id, ())
+        return any(fits_as_response(head, size, kind) for kind in kinds)
 
     def request_heuristics(self) -> RequestHeuristics:
         """Return how to recognise the next request after those seen."""

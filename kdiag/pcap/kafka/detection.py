@@ -50,7 +50,7 @@ def detect(data: bytes, max_frame_bytes: int, *, is_all: bool = False) -> Protoc
 
     Args:
         data: the first bytes; `ENOUGH_BYTES` of them always suffice.
-        max_frame_bytes: the largest frame that counts as Kafka.
+        max_frame_bytes: the largest frame that counts as Kafka without the name of a client.
         is_all: whether no more bytes will come.
     """
     data = data[:ENOUGH_BYTES]
@@ -87,10 +87,11 @@ def _detect_kafka(data: bytes, max_frame_bytes: int, *, is_all: bool) -> Protoco
     if len(data) < LENGTH_BYTES:
         return undecided
     (size,) = _LENGTH.unpack_from(data)
-    if not 0 < size <= max_frame_bytes:
-        return Protocol.UNKNOWN
-    head = data[LENGTH_BYTES : LENGTH_BYTES + size]
+    head = data[LENGTH_BYTES : LENGTH_BYTES + max(size, 0)]
     likeness = request_likeness(head, size)
+    is_large = size > max_frame_bytes
+    if size <= 0 or (is_large and RequestLikeness.UNCLEAR < likeness < RequestLikeness.STRONG):
+        return Protocol.UNKNOWN
     if likeness is RequestLikeness.UNCLEAR:
         return undecided
     if likeness is not RequestLikeness.NO or is_bare_token(data):

@@ -8,7 +8,8 @@ to values that a client would send:
     DECODES     all of that, and the request names its client
     NAMELESS    ... it does not, or not in printable text: ten bytes are easily ApiVersions v0
     LOOKS       bytes are cut, and those that are here contradict nothing; or the API or version is
-                newer than known
+                newer than known; or it is what a broker reads and clients do not send: values that
+                make no sense, bytes behind the last field
     OPEN        more bytes are to come
     NONE        it is not a request
 
@@ -22,11 +23,10 @@ from typing import Final
 
 from kdiag.errors import DecodeError
 from kdiag.pcap.kafka.request_head import RequestLikeness, request_likeness, without_id
-from kdiag.pcap.kafka.trial_decoding import is_sane, is_text
+from kdiag.pcap.kafka.trial_decoding import fits_so_far, is_sane
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, Api
-from kdiag.wire.codec.explain import explain
-from kdiag.wire.codec.messages import try_decode
+from kdiag.wire.codec.messages import try_decode_prefix
 from kdiag.wire.header import read_request_header
 
 ENOUGH_BYTES: Final = 64 << 10
@@ -34,8 +34,9 @@ ENOUGH_BYTES: Final = 64 << 10
 
 _MAX_KNOWN: Final = 1024
 _MAX_KNOWN_BYTES: Final = 256
-_PRODUCE_KEY: Final = 0
 _ACKS: Final = (-1, 0, 1)
+_LIBRDKAFKA_1_0: Final = bytes(4)
+"""What versions before 1.4 send for the empty body of ApiVersions v0: the count of an array."""
 
 
 class Evidence(IntEnum):
@@ -97,22 +98,20 @@ def _evidence_of_body(head: bytes, size: int) -> Evidence:
         is_first = is_whole and header.api_key == api_keys.API_VERSIONS
         return Evidence.DECODES if is_first else Evidence.LOOKS
     if is_whole:
-        is_request = _decodes(api, header.version, head, header.body_offset)
-        return Evidence.DECODES if is_request else Evidence.NONE
-    is_possible = _fits_as_far_as_it_goes(api, header.version, head, header.body_offset, size)
+        return _evidence_of_whole(api, header.version, head, header.body_offset)
+    is_possible = fits_so_far(api.request_class(), header.version, head, header.body_offset, size)
     return Evidence.LOOKS if is_possible else Evidence.NONE
 
 
-def _decodes(api: Api, version: int, frame: bytes, offset: int) -> bool:
-    """Return whether a body decodes to its last byte, to values that a client would send."""
-    message = try_decode(api.request_class(), version, frame, offset)
-    if message is None or not is_sane(message):
-        return False
-    return api.key != _PRODUCE_KEY or message.acks in _ACKS  # type: ignore[attr-defined]
-
-
-def _fits_as_far_as_it_goes(api: Api, version: int, head: bytes, offset: int, size: int) -> bool:
-    """Return whether the first bytes of a body contradict neither its layout nor its size."""
-    found = explain(api.request_class(), version, head, offset, whole_bytes=size)
-    texts = (span.value for span in found.spans if isinstance(span.value, str))
-    return 0 < found.needs <= size and all(map(is_text, texts))
+def _evidence_of_whole(api: Api, version: int, frame: bytes, offset: int) -> Evidence:
+    """Return how sure it is that a whole frame is a request of a known version."""
+    if api.key == api_keys.API_VERSIONS and frame[offset:] == _LIBRDKAFKA_1_0:
+        return Evidence.DECODES
+    found = try_decode_prefix(api.request_class(), version, frame, offset)
+    if found is None:
+        return Evidence.NONE
+    message, end = found
+    is_usual = end == len(frame) and is_sane(message)
+    if is_usual and api.key == api_keys.PRODUCE:
+        is_usual = message.acks in _ACKS  # type: ignore[attr-defined]
+    return Evidence.DECODES if is_usual else Evidence.LOOKS

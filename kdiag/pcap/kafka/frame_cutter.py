@@ -13,7 +13,9 @@ kept open, by its parts, until its last byte has come.
 
 A frame that misses bytes still ends where its length says: it keeps what comes before the hole,
 and the next frame starts at the exact byte. Only where a *length* is missing or absurd is the next
-place unknown; then the owner is told and searches for it (`kdiag.pcap.kafka.resync`).
+place unknown; then the owner is told and searches for it (`kdiag.pcap.kafka.resync`). A length
+above the limit is absurd unless the owner believes it by what follows; of such a frame no more than
+the limit is kept.
 
 A frame is announced once its head is known, `HEAD_BYTES` at most, so that a long one holds up
 nobody. Exchanges are numbered by the packet with their first byte (`place`). It is not always known
@@ -161,10 +163,14 @@ class Loss(NamedTuple):
     Attributes:
         position: the place in the segments that were added last; nothing from here on was cut.
         why: the reason.
+        opened: the frame that would start there, with the bytes of its length.
+        size: that length if it is whole and no frame's; else 0. The owner may believe a large one.
     """
 
     position: int
     why: str
+    opened: OpenFrame
+    size: int = 0
 
 
 class FrameCutter:
@@ -236,11 +242,25 @@ class FrameCutter:
             self._announce(self._open)
         self._segments = _NO_SEGMENTS  # its memory is not for keeping
 
-    def flush(self) -> None:
-        """Give up waiting: a frame that is still open is announced as it is."""
+    def believe(self) -> None:
+        """Go on behind the length where the loss is: it is that of a frame."""
+        assert self.loss is not None
+        _, _, self._open, size = self.loss
+        self.loss = None
+        self._expect(self._open, size)
+
+    def flush(self, *, is_tail_lost: bool = False) -> None:
+        """Give up waiting: a frame that is still open is announced as it is.
+
+        Args:
+            is_tail_lost: whether more bytes were sent than the capture has.
+        """
         opened, self._open = self._open, None
         if opened is not None and opened.frame.size >= 0:
-            opened.frame.gap_bytes += opened.left
+            if is_tail_lost:
+                opened.frame.gap_bytes += opened.left
+            else:
+                opened.frame.unsent_bytes = opened.left
             opened.unknown_head = 0
             self._end(opened)
 
@@ -282,7 +302,8 @@ class FrameCutter:
             position = self._fill(opened, position)
             if self.loss is not None:
                 # A length that ends in a later segment counts in this one: it is read later, too.
-                is_whole = len(opened.prefix) == LENGTH_BYTES
+                # So is one behind which the segment ends, if it may be believed by what follows.
+                is_whole = len(opened.prefix) == LENGTH_BYTES and self.loss.size <= 0
                 if position < edge[row + 1] + is_whole:
                     here.pop()
                 break
@@ -323,21 +344,30 @@ class FrameCutter:
             at = begin[row] + position - edge[row]
             some = view[at : min(at + LENGTH_BYTES - len(opened.prefix), end[row])].tobytes()
             if not some:
-                return self._lose(position, "the length of the next frame is missing")
+                why = "the length of the next frame is missing"
+                return self._lose(Loss(position, why, opened))
             opened.prefix += some
             position += len(some)
             self._stamp(opened, row, row)
         if len(opened.prefix) == LENGTH_BYTES:
             (size,) = _LENGTH.unpack(opened.prefix)
             if not 0 <= size <= self._max_frame_bytes:
-                return self._lose(position, self._fault(opened.prefix, size))
+                if size > 0 and position == edge[self._last]:
+                    return position  # what follows shows whether it is one
+                why = self._fault(opened.prefix, size)
+                return self._lose(Loss(position, why, opened, 0 if why == TLS_INSTEAD else size))
             if size < LEAST_BYTES and self._was_short:
-                return self._lose(position, f"frame after frame states {size} bytes")
-            self._was_short = size < LEAST_BYTES
-            opened.frame.size = opened.left = size
-            opened.unknown_head = min(size, HEAD_BYTES)
-            opened.known_packet = opened.last_packet
+                why = f"frame after frame states {size} bytes"
+                return self._lose(Loss(position, why, opened))
+            self._expect(opened, size)
         return position
+
+    def _expect(self, opened: OpenFrame, size: int) -> None:
+        """Expect the bytes of a frame behind its length."""
+        self._was_short = size < LEAST_BYTES
+        opened.frame.size = opened.left = size
+        opened.unknown_head = min(size, HEAD_BYTES)
+        opened.known_packet = opened.last_packet
 
     def _fault(self, prefix: bytes, size: int) -> str:
         """Return the fault of a length."""
@@ -350,7 +380,9 @@ class FrameCutter:
         view, begin, end, edge, packet, _, has_missing = self._segments
         row = bisect_right(edge, position, 0, self._last) - 1
         last = bisect_left(edge, stop, row + 1, self._last) - 1
-        if has_missing or opened.is_broken:
+        if opened.frame.size > self._max_frame_bytes:
+            self._fill_large(opened, position, stop)
+        elif has_missing or opened.is_broken:
             self._fill_with_holes(opened, position, stop)
         elif row == last:
             at = begin[row] + position - edge[row]
@@ -366,6 +398,15 @@ class FrameCutter:
         opened.unknown_head = max(0, opened.unknown_head - (stop - position))
         opened.left -= stop - position
         self._stamp(opened, row, last)
+
+    def _fill_large(self, opened: OpenFrame, position: int, stop: int) -> None:
+        """Add the bytes up to the limit to the open frame; count what is missing of all."""
+        came = opened.frame.size - opened.left
+        kept = min(stop, position + max(0, self._max_frame_bytes - came))
+        self._fill_with_holes(opened, position, kept)
+        if kept < stop:
+            opened.is_broken = True
+            self._fill_with_holes(opened, kept, stop)
 
     def _fill_with_holes(self, opened: OpenFrame, position: int, stop: int) -> None:
         """Add the bytes from `position` up to a hole, and count those behind it up to `stop`."""
@@ -396,11 +437,11 @@ class FrameCutter:
         opened.last_packet = segments.packet[last]
         opened.last_ns = segments.time_ns[last]
 
-    def _lose(self, position: int, why: str) -> int:
-        """Note that the next frame's place is unknown; return `position`."""
+    def _lose(self, loss: Loss) -> int:
+        """Note that the next frame's place is unknown; return from where on."""
         self._open = None
-        self.loss = Loss(position, why)
-        return position
+        self.loss = loss
+        return loss.position
 
     def _announce(self, opened: OpenFrame) -> None:
         """Announce a frame that is still coming, if its head is known."""

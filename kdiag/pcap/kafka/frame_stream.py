@@ -3,10 +3,11 @@
 from bisect import bisect_right
 from typing import Final, NamedTuple, Protocol
 
-from kdiag.pcap.kafka.frame_cutter import FrameCutter, FrameSink
+from kdiag.pcap.kafka.frame_cutter import HEAD_BYTES, FrameCutter, FrameSink, Loss
 from kdiag.pcap.kafka.frame_heuristics import FrameHeuristics
-from kdiag.pcap.kafka.resync import Found, FrameSearch
+from kdiag.pcap.kafka.resync import NO_START, Found, FrameSearch, UnreadStart
 from kdiag.pcap.tcp.segments import Segments
+from kdiag.wire.frame import LENGTH_BYTES
 
 _LOSS_BYTES: Final = 512
 """A place may be lost once in so many bytes of the stream, so that hostile bytes cost little."""
@@ -33,12 +34,16 @@ class Skip(NamedTuple):
         size: how many of them are in the capture.
         time_ns: when that was known, since 1970.
         why: the reason.
+        start: the first of them.
+        is_fault: whether no broker understands them, either.
     """
 
     offset: int
     size: int
     time_ns: int
     why: str
+    start: UnreadStart
+    is_fault: bool = False
 
 
 class StreamOwner(Protocol):
@@ -50,6 +55,10 @@ class StreamOwner(Protocol):
 
     def skip(self, skip: Skip) -> None:
         """Note bytes of which no frame can be made."""
+        ...
+
+    def believes(self, head: bytes, size: int) -> bool:
+        """Return whether a frame that is larger than the limit begins with these bytes."""
         ...
 
 
@@ -83,22 +92,26 @@ class FrameStream:
             if nothing wants to know.
         waits_at_loss: whether to stop at a loss; the owner calls `catch_up` then.
         keeps_places: whether frames note where in the stream they start.
+        is_sure: whether all frames were read from the first byte of the connection on.
     """
 
     __slots__ = (
         "_behind",
         "_credit",
         "_cutter",
+        "_is_fault",
         "_limits",
         "_lost_at",
         "_offset",
         "_owner",
         "_search",
+        "_searched_from",
         "_sink",
         "_spent_at",
         "_unsearched_bytes",
         "_untold",
         "_why",
+        "is_sure",
         "keeps_places",
         "listener",
         "waits_at_loss",
@@ -120,12 +133,15 @@ class FrameStream:
         self.listener: FrameListener | None = None
         self.waits_at_loss = False
         self.keeps_places = False
+        self.is_sure = False
         self._sink = sink
         self._limits = limits
         self._owner = owner
         self._offset = 0
         self._lost_at = 0
         self._why = ""
+        self._is_fault = False
+        self._searched_from = 0
         self._cutter = FrameCutter(sink, limits.max_frame_bytes)
         self._search: FrameSearch | None = None
         self._behind: list[Run] = []
@@ -164,11 +180,19 @@ class FrameStream:
         if skip.size:
             self._owner.skip(skip)
 
-    def search(self, why: str) -> None:
-        """Search for the next frame from the next byte on."""
-        self._lost_at, self._why = self._offset, why
+    def search(self, why: str, before: UnreadStart = NO_START) -> None:
+        """Search for the next frame from the next byte on.
+
+        Args:
+            why: the reason.
+            before: bytes before that of which no frame can be made, either.
+        """
+        self._lost_at, self._why = self._offset - len(before.data), why
+        self._searched_from = self._offset
+        self.is_sure = False
         self._tell()
-        self._search = FrameSearch(self._owner.heuristics(), self._limits.max_search_bytes)
+        heuristics = self._owner.heuristics()
+        self._search = FrameSearch(heuristics, self._limits.max_search_bytes, before)
         if self._untold is not None:
             self._untold = len(self._sink.starts)
 
@@ -191,23 +215,28 @@ class FrameStream:
             if run.last - run.first > 1:
                 self._behind.append(run._replace(first=run.first + 1))
             if self._cutter.loss is not None and self._search is None:
-                self._lose(self._cutter.loss.why)
+                self._lose(self._cutter.loss, run)
             self._read([run._replace(last=run.first + 1)], may_wait=False)
         self._tell()
         self._untold = None
 
-    def flush(self) -> None:
-        """Hand over the last frame as far as it came: no more bytes will."""
+    def flush(self, *, is_tail_lost: bool = False) -> None:
+        """Hand over the last frame as far as it came: no more bytes will.
+
+        Args:
+            is_tail_lost: whether more bytes were sent than the capture has.
+        """
         self.catch_up()
         while self._search is not None:
             self._search.flush()
             if self._search.found is None:
-                self._report(self._search.unread_bytes, self._search.last_ns)
+                search = self._search
+                self._report(search.unread_bytes, search.last_ns, search.unread_start)
                 break
             found = self._resume(self._search.found)
             run = Run(found.segments, 0, len(found.segments.packet), found.known)
             self._read([run], may_wait=False)
-        self._cutter.flush()
+        self._cutter.flush(is_tail_lost=is_tail_lost)
 
     def _tell(self) -> None:
         """Tell whoever wants to know about the frames announced meanwhile, if a call goes on."""
@@ -227,7 +256,7 @@ class FrameStream:
                 return
             if rest:
                 assert self._cutter.loss is not None
-                self._lose(self._cutter.loss.why)
+                self._lose(self._cutter.loss, rest[-1])
                 work += rest
 
     def _cut(self, run: Run) -> list[Run]:
@@ -240,27 +269,40 @@ class FrameStream:
         if cutter.loss is None:
             self._offset += segments.edge[last] - segments.edge[first]
             return []
-        position, _ = cutter.loss
+        position = cutter.loss.position
         self._offset += position - segments.edge[first]
         row = bisect_right(segments.edge, position, 0, last) - 1
         piece = Segments.of_pieces([segments.piece(row, position - segments.edge[row])])
         rest = [run._replace(first=row + 1)] if row + 1 < last else []
         return [*rest, Run(piece, 0, 1, known)]
 
-    def _lose(self, why: str) -> None:
-        """Search for the next frame, behind some bytes if too many places were lost before."""
+    def _lose(self, loss: Loss, following: Run) -> None:
+        """Search for the next frame, behind some bytes if too many places were lost before.
+
+        Args:
+            loss: where and why; its frame is read after all if the owner believes its length.
+            following: what comes behind it.
+        """
+        _, why, opened, size = loss
+        head = following.segments.piece(following.first).data[:HEAD_BYTES]
+        if size > 0 and self._owner.believes(head, size):
+            self._cutter.believe()
+            if self.keeps_places:
+                opened.frame.stream_offset = self._offset - LENGTH_BYTES
+            return
+        self._is_fault = self.is_sure and size != 0
         self._credit = min(_MOST_CREDIT, self._credit + self._offset - self._spent_at)
         self._credit -= _LOSS_BYTES
         self._spent_at = self._offset
         self._unsearched_bytes = max(0, -self._credit)
-        self.search(why)
+        self.search(why, UnreadStart(opened.frame.first_packet, opened.prefix))
 
     def _search_in(self, run: Run, search: FrameSearch) -> list[Run]:
         """Search in a run; return what is to be read next, the next run last."""
         segments, first, last, known = run
         while self._unsearched_bytes and first < last:
             size = segments.edge[first + 1] - segments.edge[first]
-            search.pass_over(size, segments.end[first] - segments.begin[first])
+            search.pass_over(segments.piece(first))
             search.last_ns = segments.time_ns[first]
             self._offset += size
             self._unsearched_bytes = max(0, self._unsearched_bytes - size)
@@ -277,11 +319,13 @@ class FrameStream:
         """Cut again, from the frame that was found."""
         self._search = None
         self._cutter = FrameCutter(self._sink, self._limits.max_frame_bytes)
-        self._report(found.unread_bytes, found.time_ns)
-        self._offset = self._lost_at + found.skipped_bytes
+        self._report(found.unread_bytes, found.time_ns, found.unread_start)
+        self._offset = self._searched_from + found.skipped_bytes
         return found
 
-    def _report(self, unread: int, time_ns: int) -> None:
+    def _report(self, unread: int, time_ns: int, start: UnreadStart) -> None:
         """Report bytes of which no frame can be made, if there are some."""
         if unread:
-            self._owner.skip(Skip(self._lost_at, unread, time_ns, self._why))
+            skip = Skip(self._lost_at, unread, time_ns, self._why, start, self._is_fault)
+            self._owner.skip(skip)
+            self._is_fault = False

@@ -14,7 +14,7 @@ from kdiag.pcap.kafka.frame_stream import FrameLimits
 from kdiag.pcap.kafka.preamble import MAX_PREAMBLE_BYTES, read_preamble
 from kdiag.pcap.kafka.request_walk import RequestWalk, SeenAnswer
 from kdiag.pcap.kafka.response_walk import ResponseWalk
-from kdiag.pcap.kafka.resync import FrameSearch
+from kdiag.pcap.kafka.resync import NO_START, FrameSearch
 from kdiag.pcap.tcp.segments import Piece, Segments, first_packet
 
 _PIECE_OVERHEAD_BYTES: Final = 256
@@ -40,6 +40,7 @@ class OpeningSide:
         search: searches it for requests; None while its first bytes are better evidence.
         skipped_bytes: bytes of the stream before those kept.
         unread_bytes: those of them that are in the capture.
+        unread_start: the first of these.
         total_bytes: bytes of the stream that came.
         has_frame_start: whether the kept bytes begin with a frame, if it is Kafka.
         preamble_bytes: bytes of a proxy's preamble in front of those.
@@ -57,12 +58,14 @@ class OpeningSide:
         "skipped_bytes",
         "total_bytes",
         "unread_bytes",
+        "unread_start",
     )
 
     def __init__(self, limits: FrameLimits) -> None:
         self.search: FrameSearch | None = None
         self.skipped_bytes = 0
         self.unread_bytes = 0
+        self.unread_start = NO_START
         self.total_bytes = 0
         self.has_frame_start = True
         self.preamble_bytes = 0
@@ -141,7 +144,7 @@ class OpeningSide:
             return False
         offset = self.total_bytes - sum(piece.size for piece in pieces)
         while offset < self._walk.start:
-            self.unread_bytes += len(pieces[0].data)
+            self._pass_over(pieces[0])
             offset += pieces.pop(0).size
         self.search, self._pieces, self.skipped_bytes = None, pieces, offset
         self.has_frame_start = True
@@ -176,14 +179,20 @@ class OpeningSide:
             oldest = self._pieces.pop(0)
             self._cost -= len(oldest.data) + _PIECE_OVERHEAD_BYTES
             self.skipped_bytes += oldest.size
-            self.unread_bytes += len(oldest.data)
+            self._pass_over(oldest)
             self.has_frame_start = False
+
+    def _pass_over(self, piece: Piece) -> None:
+        """Count a piece of which nothing can be made."""
+        self.unread_bytes += len(piece.data)
+        self.unread_start = self.unread_start.then(piece.packet, piece.data)
 
     def _keep_found(self, search: FrameSearch) -> None:
         """Keep the bytes from the found frame on, if a search has found one."""
         if search.found is None:
             return
         segments, self.skipped_bytes, self.unread_bytes, *_ = search.found
+        self.unread_start = search.found.unread_start
         self.has_frame_start = True
         for row in range(len(segments.packet)):
             self._keep(segments.piece(row))

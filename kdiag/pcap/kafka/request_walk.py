@@ -54,7 +54,7 @@ class RequestWalk:
             if len(prefix) < LENGTH_BYTES:
                 return SeenAnswer.NO if is_over else SeenAnswer.OPEN
             (size,) = _LENGTH.unpack(prefix)
-            if not 0 < size <= self._max_frame_bytes:
+            if size <= 0:
                 return SeenAnswer.NO
             wanted = min(size, ENOUGH_BYTES)
             head, is_cut = _read(pieces, self._next + LENGTH_BYTES, wanted)
@@ -62,10 +62,11 @@ class RequestWalk:
             if found is Evidence.OPEN:
                 return SeenAnswer.OPEN
             self._is_proved = self._is_proof(found, head, size)
+            is_large = size > self._max_frame_bytes
             if (
                 not self._is_proved
                 and found is Evidence.NONE
-                and not looks_like_requests(head, size)
+                and (is_large or not looks_like_requests(head, size))
             ):
                 return SeenAnswer.NO
             self._next += LENGTH_BYTES + size

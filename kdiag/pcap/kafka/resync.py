@@ -20,6 +20,28 @@ _MAX_CANDIDATES: Final = 4096
 _CANDIDATE_BYTES: Final = 200
 
 
+class UnreadStart(NamedTuple):
+    """The first of some bytes of which nothing can be made.
+
+    Attributes:
+        packet: the packet that brought them; 0 if there are none.
+        data: those of it.
+    """
+
+    packet: int
+    data: bytes
+
+    def then(self, packet: int, data: bytes) -> "UnreadStart":
+        """Return the start of these bytes and those that a packet brought behind them."""
+        if not data or len(self.data) >= _START_BYTES:
+            return self
+        return UnreadStart(self.packet or packet, (self.data + data)[:_START_BYTES])
+
+
+NO_START: Final = UnreadStart(0, b"")
+_START_BYTES: Final = 16
+
+
 class Found(NamedTuple):
     """The frame that a search ended with.
 
@@ -29,6 +51,7 @@ class Found(NamedTuple):
         unread_bytes: those of them that are in the capture; nothing could be made of them.
         known: number of the packet that proved it.
         time_ns: when that was captured, since 1970.
+        unread_start: the first of the bytes that nothing could be made of.
     """
 
     segments: Segments
@@ -36,6 +59,7 @@ class Found(NamedTuple):
     unread_bytes: int
     known: int
     time_ns: int
+    unread_start: UnreadStart
 
 
 class FrameSearch:
@@ -45,22 +69,27 @@ class FrameSearch:
         found: the frame; None until then.
         pieces: the kept bytes.
         last_ns: when the last bytes were captured, since 1970.
+        unread_start: the first bytes that came.
     """
 
-    def __init__(self, heuristics: FrameHeuristics, max_bytes: int) -> None:
+    def __init__(
+        self, heuristics: FrameHeuristics, max_bytes: int, before: UnreadStart = NO_START
+    ) -> None:
         """Search from the next byte on.
 
         Args:
             heuristics: recognise frames.
             max_bytes: how much to keep while searching, overhead included.
+            before: bytes before that of which nothing could be made, either.
         """
         self.found: Found | None = None
         self.pieces: list[Piece] = []
         self.last_ns = 0
+        self.unread_start = before
         self._heuristics = heuristics
         self._max_bytes = max_bytes
         self._dropped_bytes = 0
-        self._dropped_unread = 0
+        self._dropped_unread = len(before.data)
         self._edges = [0]
         self._data = bytearray()
         self._holes: list[int] = []
@@ -98,11 +127,12 @@ class FrameSearch:
                 return row + 1
         return last
 
-    def pass_over(self, size: int, unread: int) -> None:
-        """Start afresh behind the next `size` bytes, of which `unread` are in the capture."""
+    def pass_over(self, piece: Piece) -> None:
+        """Start afresh behind the next bytes."""
+        self.unread_start = self.unread_start.then(piece.packet, piece.data)
         self._drop(len(self.pieces))
-        self._dropped_bytes += size
-        self._dropped_unread += unread
+        self._dropped_bytes += piece.size
+        self._dropped_unread += len(piece.data)
 
     def flush(self) -> None:
         """Accept a candidate that nothing but the end of the stream leaves without proof."""
@@ -122,13 +152,14 @@ class FrameSearch:
         unread = self.unread_bytes - sum(len(piece.data) for piece in pieces)
         segments = Segments.of_pieces(pieces)
         skipped = self._dropped_bytes + place
-        self.found = Found(segments, skipped, unread, known, self.last_ns)
+        self.found = Found(segments, skipped, unread, known, self.last_ns, self.unread_start)
 
     def _keep(self, piece: Piece) -> None:
         """Keep a piece; bytes that it lacks are zeros, which look like nothing."""
         if piece.size > self._max_bytes:
-            self.pass_over(piece.size, len(piece.data))
+            self.pass_over(piece)
             return
+        self.unread_start = self.unread_start.then(piece.packet, piece.data)
         self.pieces.append(piece)
         self._data += piece.data
         if len(piece.data) < piece.size:

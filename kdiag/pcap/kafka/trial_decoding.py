@@ -19,6 +19,7 @@ from kdiag.errors import DecodeError
 from kdiag.exchange.side import UNSUPPORTED_VERSION
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY
+from kdiag.wire.codec.explain import explain
 from kdiag.wire.codec.messages import try_decode
 from kdiag.wire.error_code import ERROR_BY_CODE
 from kdiag.wire.header import read_response_header
@@ -45,7 +46,7 @@ _MAX_ERROR_CODE: Final = max(ERROR_BY_CODE) + 50
 _CORRUPTIBLE: Final = "PartitionProduceData"
 """Of a Produce request: with records that were corrupted it is a request all the same."""
 
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_ODD: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def can_try(asked: RequestKind) -> bool:
@@ -95,6 +96,35 @@ def decodes_as_response(frame: bytes, asked: RequestKind) -> bool:
     return offset is not None and try_decode(cls, asked[1], frame, offset) is not None
 
 
+def fits_as_response(head: bytes, size: int, asked: RequestKind) -> bool:
+    """Return whether the first bytes of a frame contradict neither a response nor its size.
+
+    Args:
+        head: those bytes, without the length.
+        size: the length.
+        asked: the kind of the request; of a kind whose layout is not known nothing is a response.
+    """
+    offset = _body_offset(head, asked)
+    if offset is None or not can_try(asked):
+        return False
+    return fits_so_far(API_BY_KEY[asked[0]].response_class(), asked[1], head, offset, size)
+
+
+def fits_so_far(cls: type[Struct], version: int, head: bytes, offset: int, size: int) -> bool:
+    """Return whether the first bytes of a body contradict neither its layout nor its size.
+
+    Args:
+        cls: the class of the body.
+        version: of the message.
+        head: the first bytes of the frame.
+        offset: of the body in it.
+        size: of the frame.
+    """
+    found = explain(cls, version, head, offset, whole_bytes=size)
+    texts = (span.value for span in found.spans if isinstance(span.value, str))
+    return 0 < found.needs <= size and all(map(is_text, texts))
+
+
 def _body_offset(frame: bytes, asked: RequestKind) -> int | None:
     """Return where the body of a response begins; None if the frame ends before."""
     try:
@@ -113,8 +143,8 @@ def is_sane(message: Struct) -> bool:
 
 
 def is_text(value: str) -> bool:
-    """Return whether a string holds no control characters."""
-    return _CONTROL.search(value) is None
+    """Return whether a string holds no control characters, and no bytes that are no UTF-8."""
+    return _ODD.search(value) is None
 
 
 @cache

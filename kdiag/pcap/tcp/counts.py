@@ -28,7 +28,8 @@ class Counts(msgspec.Struct):
         sightings: how many more there would be if those seen again elsewhere were not linked.
         exchanges: requests, and responses without one.
         duplicates: segments that carried nothing new.
-        gaps, gap_bytes: holes in the capture, and bytes of which no frame could be made.
+        gaps, gap_bytes: holes in the capture.
+        not_understood, not_understood_bytes: bytes that are here, of which no frame could be made.
         overlap_mismatches: segments that contradict bytes which came before.
         strays: packets whose numbers do not fit their connection.
         overtaken: responses that came after one to a later request.
@@ -48,6 +49,8 @@ class Counts(msgspec.Struct):
     duplicates: int = 0
     gaps: int = 0
     gap_bytes: int = 0
+    not_understood: int = 0
+    not_understood_bytes: int = 0
     overlap_mismatches: int = 0
     strays: int = 0
     overtaken: int = 0
@@ -72,5 +75,7 @@ class Counts(msgspec.Struct):
         self.duplicates += connection.duplicates
         self.gaps += connection.gaps
         self.gap_bytes += connection.gap_bytes
+        self.not_understood += connection.not_understood
+        self.not_understood_bytes += connection.not_understood_bytes
         self.overlap_mismatches += overlap_mismatches
         self.strays += strays

@@ -56,8 +56,7 @@ class Delivery(NamedTuple):
             split = len(payload)
         else:  # the last segment, or half where one would be enough
             split = max((len(payload) - 1) // MAX_PAYLOAD_BYTES * MAX_PAYLOAD_BYTES, 2)
-        # A frame that ends too early because the connection did has no hole.
-        missing_bytes = frame.size - len(frame.data) if frame.gap_bytes else 0
+        missing_bytes = frame.size - len(frame.data) - frame.unsent_bytes
         return cls(side, payload[:split], payload[split:], missing_bytes)
 
     @property

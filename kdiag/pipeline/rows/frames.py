@@ -27,6 +27,7 @@ _FRAME: Final = [
     ("segments", pa.int32()),
     ("starts_in_segment_with", pa.int32()),
     ("gap_bytes", pa.int64()),
+    ("unsent_bytes", pa.int64()),
 ]
 
 FRAMES: Final = pa.schema(
@@ -162,6 +163,7 @@ def _frame_columns(frame: Frame | None, spans: bytes | None) -> tuple[Any, ...]:
         frame.segments,
         frame.starts_in_segment_with,
         frame.gap_bytes,
+        frame.unsent_bytes,
     )
 
 

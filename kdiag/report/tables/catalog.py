@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from kdiag.report.tables.batches import BATCHES, RECORDS
 from kdiag.report.tables.captures import CAPTURE_FILES
 from kdiag.report.tables.column import Table
-from kdiag.report.tables.connections import CONNECTIONS, GAPS
+from kdiag.report.tables.connections import CONNECTIONS, GAPS, NOT_UNDERSTOOD
 from kdiag.report.tables.exchanges import EXCHANGES
 from kdiag.report.tables.groups import MEMBERS, REBALANCES
 from kdiag.report.tables.latency_minutes import LATENCY_MINUTES
@@ -25,7 +25,7 @@ _OF_GROUPS: Final = (REBALANCES, MEMBERS)
 TABLES: Final = {
     table.name: table
     for table in (
-        *(EXCHANGES, BATCHES, RECORDS, CONNECTIONS, GAPS, LATENCY_MINUTES),
+        *(EXCHANGES, BATCHES, RECORDS, CONNECTIONS, GAPS, NOT_UNDERSTOOD, LATENCY_MINUTES),
         *_OF_GROUPS,
         *(CAPTURE_FILES, TCP),
     )

@@ -1,11 +1,16 @@
-"""The tables `connections` and `gaps`: a row for each TCP connection, and for each hole in one."""
+"""The tables `connections`, `gaps` and `not_understood`.
+
+A row for each TCP connection, for each hole in one, and for bytes in one that are no frame.
+"""
 
 from typing import Any, Final, NamedTuple
 
 from kdiag.clock import NS_PER_US
+from kdiag.exchange.line.phrase import hex_text
 from kdiag.exchange.model import Connection, Gap
 from kdiag.report.tables.column import (
     BIGINT,
+    BOOLEAN,
     BROKER,
     CLIENT,
     CLIENT_HOST,
@@ -121,6 +126,19 @@ _CONNECTION_COLUMNS: Final[tuple[Column[ConnectionFacts], ...]] = (
         unit="bytes",
     ),
     Column(
+        "not_understood",
+        BIGINT,
+        "How often bytes are in the capture of which no frame could be made.",
+        lambda of: of.connection.not_understood,
+    ),
+    Column(
+        "not_understood_bytes",
+        BIGINT,
+        "How many of them there are.",
+        lambda of: of.connection.not_understood_bytes,
+        unit="bytes",
+    ),
+    Column(
         "close_reason",
         STRING,
         "`fin`, `rst`, `reused`, `jump`, `end of capture` or `idle`; `refused` or `no answer` if it"
@@ -203,7 +221,7 @@ _GAP_COLUMNS: Final[tuple[Column[Gap], ...]] = (
     Column(
         "time",
         TIMESTAMP,
-        "When it was given up to wait for them, UTC.",
+        "When the decoder gave them up, UTC.",
         lambda of: of.time_ns // NS_PER_US,
     ),
     Column("time_ns", BIGINT, "The same since 1970.", lambda of: of.time_ns, unit="ns"),
@@ -225,15 +243,42 @@ CONNECTIONS: Final = Table(
     _CONNECTION_COLUMNS,
 )
 
+_PLACE_IN_STREAM: Final = ("connection_id", "direction", "stream_offset")
+
 GAPS: Final = Table(
     "gaps",
-    "Bytes of a connection that the capture lacks, or of which no frame could be made.",
-    ("connection_id", "direction", "stream_offset"),
+    "Bytes of a connection that the capture lacks.",
+    _PLACE_IN_STREAM,
     _GAP_COLUMNS,
+)
+
+_NOT_UNDERSTOOD_COLUMNS: Final[tuple[Column[Gap], ...]] = (
+    *_GAP_COLUMNS,
+    Column("packet", BIGINT, "Number of the packet with the first of them.", lambda of: of.packet),
+    Column(
+        "starts_with",
+        STRING,
+        "The first of them in hexadecimal, up to the first character of text.",
+        lambda of: hex_text(of.starts_with),
+    ),
+    Column(
+        "is_fault",
+        BOOLEAN,
+        "Whether Kafka does not understand them, either: a fault of their sender.",
+        lambda of: of.is_fault,
+    ),
+)
+
+NOT_UNDERSTOOD: Final = Table(
+    "not_understood",
+    "Bytes of a connection that are in the capture, of which no frame could be made.",
+    _PLACE_IN_STREAM,
+    _NOT_UNDERSTOOD_COLUMNS,
 )
 
 _connection_cells = cells_of(_CONNECTION_COLUMNS)
 gap_row = cells_of(_GAP_COLUMNS)
+not_understood_row = cells_of(_NOT_UNDERSTOOD_COLUMNS)
 
 
 def connection_row(connection: Connection) -> tuple[Any, ...]:

@@ -215,7 +215,8 @@ _HEAD: Final[tuple[Column[ExchangeFacts], ...]] = (
         STRING,
         "Why it is `unanswered`: `in_flight`, `client_closed`, `broker_reset`, `broker_closed`,"
         " `skipped` (later requests were answered), `answer_not_captured`,"
-        " `responses_not_captured`, `end_not_captured`, `given_up`; else null.",
+        " `answer_not_understood`, `responses_not_captured`, `end_not_captured`, `given_up`;"
+        " else null.",
         lambda of: of.exchange.unanswered_reason,
     ),
     Column(

@@ -90,6 +90,24 @@ def try_decode(cls: type[S], version: int, data: bytes, offset: int = 0) -> S | 
     return value if end == len(data) else None  # type: ignore[return-value]
 
 
+def try_decode_prefix(
+    cls: type[S], version: int, data: bytes, offset: int = 0
+) -> tuple[S, int] | None:
+    """Return what `decode_prefix` does; None, as cheap as `try_decode`, if there is no message.
+
+    Raises:
+        ValueError: if the class has no such version.
+    """
+    try:
+        try:
+            return decoder(cls, version)(data, offset, len(data))  # type: ignore[return-value]
+        except UnicodeDecodeError:
+            lenient = decoder(cls, version, "surrogateescape")
+            return lenient(data, offset, len(data))  # type: ignore[return-value]
+    except _WRONG_BYTES:
+        return None
+
+
 def encode(message: Struct, version: int) -> bytes:
     """Return the bytes of a message in a version.
 

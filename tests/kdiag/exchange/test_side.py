@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.exchange.model import Exchange, Status
+from kdiag.exchange.model import Exchange, LoginPhase, Status
 from kdiag.exchange.side import Side, Why, read_request, read_response
 from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kdiag.wire.api.fetch import (
@@ -110,14 +110,31 @@ def test_header_tags_are_stepped_over() -> None:
     assert response_side(exchange).message == TELL
 
 
-def test_bytes_behind_the_last_field_are_malformed() -> None:
-    """What is left over is told with its offset; the message in front of it is kept."""
+def test_bytes_behind_the_last_field_of_a_request_are_a_note() -> None:
+    """A broker ignores them; clients do not expect them, and where a login may be they hide all."""
     data = request_bytes(ASK, 4)
-    side = request_side(make_exchange(data + b"xyz", version=4, api_key=10))
+    exchange = make_exchange(data + b"xyz", version=4, api_key=10)
+    side = request_side(exchange)
+    assert (side.status, side.why, side.message) == (Status.OK, None, ASK)
+    assert side.note == "3 bytes more than v4 has, Kafka ignores them"
+
+    exchange.login = LoginPhase.UNKNOWN
+    side = request_side(exchange)
+    assert side.why == Why(len(data), "", "3 bytes are left over")
+    assert (side.status, side.message, side.note) == (Status.MALFORMED, None, None)
+
+    zeros = make_exchange(data + bytes(4), version=4, api_key=10, login=LoginPhase.UNKNOWN)
+    assert request_side(zeros).message == ASK
+
+
+def test_bytes_behind_the_last_field_of_a_response_are_malformed() -> None:
+    """What is left over is told with its offset; the message in front of it is kept."""
+    data = response_bytes(TELL, 4)
+    side = response_side(make_exchange(request_bytes(ASK, 4), data + b"xyz", version=4, api_key=10))
 
     assert side.status is Status.MALFORMED
     assert side.why == Why(len(data), "", "3 bytes are left over")
-    assert side.message == ASK
+    assert side.message == TELL
 
 
 def test_a_body_that_contradicts_its_format_names_the_field() -> None:
@@ -394,9 +411,12 @@ def test_a_wrong_batch_header_is_named_and_the_batches_before_it_are_kept() -> N
 
 def test_a_malformed_frame_is_blamed_once() -> None:
     """The first fault of a frame is told, not a later one in its records."""
-    data = request_bytes(produce(make_batch(b"a")[:30]), 9)
-    side = request_side(make_exchange(data + b"x", version=9, api_key=0))
-    assert why_of(side).reason == "1 bytes are left over"
+    bad = bytearray(make_batch(b"a"))
+    bad[16] = 7
+    exchange = fetched(bytes(bad))
+    assert exchange.response is not None
+    exchange.response = whole_frame(exchange.response.data + b"x")
+    assert why_of(response_side(exchange)).reason == "1 bytes are left over"
 
 
 @pytest.mark.parametrize("version", [3, 8, 9])

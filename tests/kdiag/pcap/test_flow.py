@@ -330,8 +330,8 @@ def test_a_gap_before_the_client_is_known_gets_its_direction_later() -> None:
     assert outcome(rig.collector.exchanges) == [(number, Status.OK) for number in range(1, 4)]
 
 
-def test_bytes_that_no_frame_can_be_made_of_are_a_gap() -> None:
-    """The capture began in the middle of a frame."""
+def test_bytes_that_no_frame_can_be_made_of_are_here_and_not_missing() -> None:
+    """The capture began in the middle of a frame; its text is not shown, it may be a secret."""
     talk = Talk().ask(b"the rest of a request")
     for number in range(1, 4):
         talk.ask(request(number)).tell(response(number))
@@ -341,7 +341,9 @@ def test_bytes_that_no_frame_can_be_made_of_are_a_gap() -> None:
     (gap,) = rig.gaps
     assert (gap.direction, gap.offset, gap.size) == ("request", 0, len("the rest of a request"))
     assert "middle" in gap.reason
-    assert connection.gap_bytes == gap.size
+    assert (gap.is_missing, gap.packet, gap.starts_with) == (False, 1, b"")
+    assert (connection.gaps, connection.gap_bytes) == (0, 0)
+    assert (connection.not_understood, connection.not_understood_bytes) == (1, gap.size)
 
 
 def test_duplicates_of_both_directions_are_counted() -> None:

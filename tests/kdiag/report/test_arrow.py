@@ -108,6 +108,7 @@ def test_what_is_not_chosen_is_not_there() -> None:
         "batches",
         "connections",
         "gaps",
+        "not_understood",
         "latency_minutes",
         "rebalances",
         "members",

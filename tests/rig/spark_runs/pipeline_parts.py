@@ -56,7 +56,7 @@ from kdiag.report.tables.catalog import RUN_COLUMNS, TABLES, TableChoice
 
 CHOICE: Final = TableChoice(bodies=True, records=True, tcp=True)
 TABLE_NAMES: Final = (
-    *("exchanges", "batches", "records", "connections", "gaps"),
+    *("exchanges", "batches", "records", "connections", "gaps", "not_understood"),
     "latency_minutes",
     *("rebalances", "members", "captures", "tcp"),
 )
@@ -193,7 +193,7 @@ def shuffled(batches: list[pa.RecordBatch], parts: int) -> list[list[pa.RecordBa
 def tabulated(outcome: Tables, files: MappedFiles = NO_FILES) -> Tables:
     """Return the tables of what all parts have emitted."""
     tables: Tables = defaultdict(list)
-    for name in ("connections", "gaps", "tcp"):
+    for name in ("connections", "gaps", "not_understood", "tcp"):
         tables[name] = outcome[name]
     fetches = outcome["fetches"]
     sessions = {}

@@ -56,6 +56,7 @@ class JsonDocument:
         self._encode = DocumentEncoder().encode
         self._connections: list[dict[str, Any]] = []
         self._gaps: list[dict[str, Any]] = []
+        self._not_understood: list[dict[str, Any]] = []
         self._separator = b""
         write_pieces(output, (b'{"schema":%d,"exchanges":[' % SCHEMA,))
 
@@ -67,7 +68,8 @@ class JsonDocument:
 
     def gap(self, gap: Gap) -> None:
         """Keep a gap."""
-        self._gaps.append(self._documents.gap(gap))
+        kept = self._gaps if gap.is_missing else self._not_understood
+        kept.append(self._documents.gap(gap))
 
     def connection(self, connection: Connection) -> None:
         """Keep a connection that has ended."""
@@ -77,6 +79,8 @@ class JsonDocument:
         """Print connections and gaps, and end the document."""
         write_pieces(self._output, (b'],"connections":', self._encode(self._connections)))
         write_pieces(self._output, (b',"gaps":', self._encode(self._gaps)))
+        not_understood = self._encode(self._not_understood)
+        write_pieces(self._output, (b',"not_understood":', not_understood))
         write_pieces(self._output, (b',"capture":', self._encode(self._account()), b"}\n"))
 
 

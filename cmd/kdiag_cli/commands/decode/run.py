@@ -32,6 +32,7 @@ from kdiag_cli.commands.decode.printers import (
 from kdiag_cli.commands.decode.summary import gaps_text, print_head, print_tables
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.options.results import require_report_extra
+from kdiag_cli.output.exchanges.text import not_understood_text
 from kdiag_cli.output.findings import print_findings
 from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.progress import LiveStatus
@@ -149,6 +150,8 @@ class _DecodeRun:
             _say_end(result)
             if self._options.errors and result.totals.gaps:
                 say(f"{gaps_text(result.totals)}; without --errors each gap is shown")
+            if self._options.errors and result.totals.not_understood:
+                say(f"{not_understood_text(result.totals)}; without --errors all are listed")
             written = self._write_extract(result)
         if written is not None and self._options.inputs.write is not None:
             self._output.flush()

@@ -11,7 +11,7 @@ from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.model import Status
 from kdiag.exchange.summary.counts import Summary, Totals, kind_text
 from kdiag.exchange.summary.measures import LatencySummary, Measures
-from kdiag_cli.output.exchanges.text import protocol_text
+from kdiag_cli.output.exchanges.text import not_understood_text, protocol_text
 from kdiag_cli.output.table.layout import TableColumn, headers_of
 from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.tcp_text import TCP_COLUMNS, tcp_row
@@ -105,6 +105,8 @@ def print_tables(
         losses.append(f"{count(totals.duplicates, 'segment')} carried nothing new")
     if totals.gaps:
         losses.append(gaps_text(totals))
+    if totals.not_understood:
+        losses.append(not_understood_text(totals))
     for loss in losses:
         output.line("")
         print_paragraph(output, output.paint(loss, YELLOW))
@@ -120,7 +122,7 @@ def health(summary: Summary) -> str:
     status = summary.status
     unread = {
         "unanswered": status[Status.UNANSWERED],
-        "incomplete in the capture": status[Status.PARTIAL],
+        "incomplete": status[Status.PARTIAL],
         "malformed": status[Status.MALFORMED],
     }
     parts = [f"{summary.errors.total():,} answered with an error"]

@@ -224,6 +224,8 @@ def transport_text(frame: Frame) -> str:
         )
     if frame.gap_bytes:
         words.append(f"{count(frame.gap_bytes, 'byte')} missing")
+    if frame.unsent_bytes:
+        words.append(f"{count(frame.unsent_bytes, 'byte')} not sent")
     return ", ".join(words)
 
 

@@ -72,7 +72,8 @@ def _read(options: CapturedPathsOptions) -> tuple[list[CapturedPath], list[str],
     paths = sorted(seen.paths, key=lambda path: path.connection.number)
     account = account_of(reader, decoder.counts, keylog)
     lost = account.warnings()
-    is_partial = bool(reader.warnings or decoder.counts.gaps or lost)
+    unread = decoder.counts.gaps or decoder.counts.not_understood
+    is_partial = bool(reader.warnings or unread or lost)
     notes = [*note_repeats(reader), *lost, *_notes(paths)]
     return paths, [*map(str, reader.warnings), *notes], is_partial
 

@@ -24,7 +24,7 @@ from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import moment_of
 from kdiag.exchange.line.line_writer import LineWriter
-from kdiag.exchange.line.phrase import count, size
+from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import (
     FAULTY_REASONS,
     Connection,
@@ -36,6 +36,7 @@ from kdiag.exchange.summary.counts import add_trouble
 from kdiag_cli.output.exchanges.text import (
     api_text,
     connection_text,
+    gap_text,
     others_text,
     protocol_text,
     sighting_text,
@@ -247,10 +248,10 @@ class ExchangeLines:
         )
 
     def gap(self, gap: Gap) -> None:
-        """Print that bytes are missing."""
-        text = f"{size(gap.size)} missing in the {gap.direction} stream: {gap.reason}"
-        about = [(text, YELLOW)]
-        self._take(_Row(gap.time_ns, 0, "", "", "gap", about, "", gap.connection))
+        """Print that bytes are missing, or are not understood."""
+        kind = "gap" if gap.is_missing else "unread"
+        about = [(gap_text(gap), RED if gap.is_fault else YELLOW)]
+        self._take(_Row(gap.time_ns, 0, "", "", kind, about, "", gap.connection))
 
     def connection(self, connection: Connection) -> None:
         """Print its other addresses and what TCP did; count one that was not Kafka's."""
@@ -510,6 +511,8 @@ def _mark(dissection: Dissection) -> tuple[str, int] | None:
     reason = exchange.unanswered_reason
     if status is Status.UNANSWERED and reason is not None:
         return unanswered_text(exchange, reason), YELLOW if reason in FAULTY_REASONS else DIM
+    if status in _NOTABLE and reason is not None:
+        return f"{status.value}, {unanswered_text(exchange, reason)}", _NOTABLE[status]
     if exchange.is_violation:
         return "answers no request: protocol violation", RED
     if status not in _NOTABLE:

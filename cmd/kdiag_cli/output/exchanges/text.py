@@ -5,15 +5,17 @@ Fetch v13     6.00 ms +4.07 s     unanswered: reset by broker after 1.20 s
 
 from typing import TYPE_CHECKING, Final
 
-from kdiag.exchange.line.phrase import count, size
+from kdiag.exchange.line.phrase import count, hex_text, size
 from kdiag.exchange.model import (
     Connection,
     Exchange,
+    Gap,
     Protocol,
     Sighting,
     Status,
     UnansweredReason,
 )
+from kdiag.exchange.summary.counts import Totals
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag_cli.output.terminal import harmless
 from kdiag_cli.output.units import duration
@@ -38,6 +40,7 @@ _REASONS: Final = {
     UnansweredReason.BROKER_CLOSED: "closed by broker",
     UnansweredReason.SKIPPED: "broker answered later requests only",
     UnansweredReason.ANSWER_NOT_CAPTURED: "answer not captured",
+    UnansweredReason.ANSWER_NOT_UNDERSTOOD: "answer not understood",
     UnansweredReason.RESPONSES_NOT_CAPTURED: "responses not captured",
     UnansweredReason.END_NOT_CAPTURED: "end of the connection not captured",
     UnansweredReason.GIVEN_UP: "given up, too many wait",
@@ -111,6 +114,22 @@ def unanswered_text(exchange: Exchange, reason: UnansweredReason) -> str:
     if reason not in _CLOSED or closed_ns is None or exchange.request is None:
         return text
     return f"{text} after {duration(max(0, closed_ns - exchange.request.last_byte_ns))}"
+
+
+def gap_text(gap: Gap) -> str:
+    """Return what became of bytes that are in no frame.
+
+    `27 B not understood (packet 1) in the request stream, first bytes 00000017 8081: REASON`.
+    """
+    what = "missing" if gap.is_missing else f"not understood (packet {gap.packet})"
+    first = f", first bytes {hex_text(gap.starts_with)}" if gap.starts_with else ""
+    return f"{size(gap.size)} {what} in the {gap.direction} stream{first}: {gap.reason}"
+
+
+def not_understood_text(totals: Totals) -> str:
+    """Return how much is here that is no frame: `31 B not understood, in 2 places`."""
+    places = count(totals.not_understood, "place")
+    return f"{size(totals.not_understood_bytes)} not understood, in {places}"
 
 
 def connection_text(connection: Connection) -> str:

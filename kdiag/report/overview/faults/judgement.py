@@ -51,4 +51,5 @@ def _key(row: Row) -> Key | None:
         None if reason is None else UnansweredReason(reason),
         is_violation=row["is_violation"],
         has_tls_fault=fault is not None,
+        request_bytes=row["request_bytes"],
     )

@@ -169,7 +169,7 @@ def test_a_malformed_message_tells_where_and_why() -> None:
     longer = make_exchange(data + b"\0\0", version=0, api_key=12)
     lying = make_exchange(data[:-1] + b"\x63", version=0, api_key=12)
 
-    assert of(longer) == "group billing gen 0, 2 bytes are left over"
+    assert of(longer) == "group billing gen 0, 2 bytes more than v0 has, Kafka ignores them"
     assert of(lying) == (
         f"group billing, memberId at byte {len(data)}: 99 bytes expected, 0 remain"
     )

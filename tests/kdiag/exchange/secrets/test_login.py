@@ -235,11 +235,11 @@ def test_a_damaged_frame_of_a_client_without_login_is_read_as_far_as_it_goes() -
     ]
     exchanges, _ = decoded(frames)
 
-    statuses = [Status.OK, Status.MALFORMED, Status.MALFORMED]
+    statuses = [Status.OK] * 3
     expected = zip(["app", "app", None], statuses, strict=True)
     assert [each[2:] for each in shown(exchanges)] == list(expected)
     assert [each.login for each in exchanges] == [LoginPhase.OVER] * 3
     side = Dissection(exchanges[1]).request
     assert side is not None
-    assert side.why is not None
+    assert side.note is not None
     assert side.message is not None

@@ -47,6 +47,8 @@ def test_the_document_of_a_summary_has_its_keys() -> None:
         duplicates=1,
         gaps=1,
         gap_bytes=66,
+        not_understood=2,
+        not_understood_bytes=31,
         warnings=["cut"],
         capture={"passed_over": 3},
     )
@@ -75,6 +77,7 @@ def test_the_document_of_a_summary_has_its_keys() -> None:
         "status": {"unmatched": 1, "unanswered": 1, "ok": 3},
         "errors": {"REBALANCE_IN_PROGRESS": 2},
         "gaps": {"count": 1, "bytes": 66},
+        "not_understood": {"count": 2, "bytes": 31},
         "duplicates": 1,
         "clients": {"app": 4, "": 1},
         "client_software": {"apache-kafka-java 4.3.1": 1},

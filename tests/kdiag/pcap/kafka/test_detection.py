@@ -30,7 +30,8 @@ STARTS = [
     # that of a PostgreSQL client looks like Metadata v0
     (bytes.fromhex("0000001e00030000") + b"user\0me\0database\0db\0\0\0", Protocol.UNKNOWN),
     (b"\0\0\0\0\0\0\0\0\0\0\0\0", Protocol.UNKNOWN),
-    (b"\x7f\xff\xff\xff\0\x03\0\0\0\0\0\1\0\1a", Protocol.UNKNOWN),
+    (b"\x7f\xff\xff\xff\0\x03\0\0\0\0\0\1\0\1a", Protocol.KAFKA),
+    (b"\x7f\xff\xff\xff\0\x03\0\0\0\0\0\1\xff\xff", Protocol.UNKNOWN),
 ]
 
 

@@ -136,7 +136,8 @@ def test_an_absurd_size_is_a_loss_and_allocates_nothing(size: int) -> None:
     assert [frame.data for frame in collector.frames] == [b"ok"]
     assert collector.frames[0].starts_in_segment_with == 0
     assert collector.cutter.loss is not None
-    assert collector.cutter.loss.position == 10
+    assert (collector.cutter.loss.position, collector.cutter.loss.size) == (10, size)
+    assert collector.cutter.loss.opened.prefix == size.to_bytes(4, signed=True)
     assert str(size) in collector.cutter.loss.why
 
 
@@ -198,13 +199,36 @@ def test_a_hole_that_ends_with_the_frame_is_no_loss() -> None:
 
 
 def test_at_the_end_an_open_frame_says_what_it_lacks() -> None:
-    """A recording that stops inside a frame leaves a partial frame, not nothing."""
-    collector = Collector()
-    collector.take([sized(b"0123456789")[:9]])
-    collector.cutter.flush()
+    """A recording that stops inside a frame leaves a partial frame, not nothing.
 
-    (frame,) = collector.frames
-    assert (frame.data, frame.gap_bytes, frame.last_packet) == (b"01234", 5, 1)
+    What never came is not missing, unless the other end has acknowledged more.
+    """
+    for is_tail_lost, missing, unsent in ((False, 0, 5), (True, 5, 0)):
+        collector = Collector()
+        collector.take([sized(b"0123456789")[:9]])
+        collector.cutter.flush(is_tail_lost=is_tail_lost)
+
+        (frame,) = collector.frames
+        assert (frame.data, frame.last_packet) == (b"01234", 1)
+        assert (frame.gap_bytes, frame.unsent_bytes) == (missing, unsent)
+
+
+def test_of_a_frame_above_the_limit_the_first_bytes_are_kept_once_it_is_believed() -> None:
+    """However it is divided; its length alone does not decide, and what is missing is counted."""
+    frame = sized(b"0123456789ABCDEFGHIJ")
+    collector = Collector(max_frame_bytes=8)
+    collector.take([sized(b"ok") + frame[:4]])
+    assert collector.cutter.loss is None
+    collector.take([frame[4:9], sized(b"next")])
+    assert collector.cutter.loss is not None
+    assert (collector.cutter.loss.position, collector.cutter.loss.size) == (0, 20)
+
+    collector.cutter.believe()
+    run = contiguous_run([frame[4:9], frame[9:20], frame[20:] + sized(b"next")], first_packet=3)
+    collector.cutter.add_segments(run, 0, 3)
+    large, following = collector.frames[1:]
+    assert (large.data, large.size, large.gap_bytes) == (b"01234567", 20, 0)
+    assert (following.data, following.starts_in_segment_with) == (b"next", 1)
 
 
 def test_at_the_end_a_length_that_is_cut_is_no_frame() -> None:

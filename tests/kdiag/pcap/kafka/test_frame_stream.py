@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from kdiag.pcap.kafka.frame_cutter import End, FrameSink, Start
 from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics
 from kdiag.pcap.kafka.frame_stream import FrameLimits, FrameStream, Skip
+from kdiag.pcap.kafka.resync import NO_START
 from kdiag.pcap.tcp.segments import Segments
 from recordings.segment_tape import START_NS, STEP_NS, Unmatched, contiguous_run, request
 
@@ -18,6 +19,7 @@ class Rig:
         self.starts: list[Start] = []
         self.ends: list[End] = []
         self.skips: list[Skip] = []
+        self.believed: set[int] = set()
         sink = FrameSink(self.starts, self.ends, Unmatched())
         limits = FrameLimits(max_frame_bytes=1 << 20, max_search_bytes=1 << 20)
         self.stream = FrameStream(sink, limits, self)
@@ -28,6 +30,10 @@ class Rig:
     def heuristics(self) -> RequestHeuristics:
         """Return how to recognise a request of the only client."""
         return RequestHeuristics(1 << 20, {b"client-1"})
+
+    def believes(self, head: bytes, size: int) -> bool:
+        """Return whether a size is one of those that are believed."""
+        return bool(head) and size in self.believed
 
     def skip(self, skip: Skip) -> None:
         """Keep bytes of which no frame could be made."""
@@ -59,7 +65,8 @@ def test_after_an_absurd_length_the_next_request_is_found() -> None:
 
     assert rig.frames() == [request(1), request(2), request(3)]
     (skip,) = rig.skips
-    assert (skip.offset, skip.size) == (len(request(1)) + 4, 4)
+    assert (skip.offset, skip.size) == (len(request(1)), 8)
+    assert (skip.start.packet, skip.start.data[:8]) == (1, b"\x7f\xff\xff\xffjunk")
     assert skip.time_ns == START_NS + 2 * STEP_NS
     assert "2147483647" in skip.why
     assert not rig.stream.is_searching
@@ -88,7 +95,7 @@ def test_the_place_is_kept_through_losses() -> None:
     first, second = rig.skips
     size = len(request(1))
     assert (first.offset, first.size) == (size, 4)
-    assert (second.offset, second.size) == (2 * size + 504 + 4, 2)
+    assert (second.offset, second.size) == (2 * size + 504, 6)
 
 
 def test_what_is_searched_to_the_end_is_reported() -> None:
@@ -104,7 +111,25 @@ def test_what_is_searched_to_the_end_is_reported() -> None:
     rig = Rig()
     rig.take(request(1), b"\xff\xff\xff\xffrest")
     rig.stream.flush()
-    assert [skip.size for skip in rig.skips] == [4]
+    assert [skip.size for skip in rig.skips] == [8]
+
+
+def test_an_absurd_length_is_a_fault_where_every_frame_before_it_was_read() -> None:
+    """After a search it may be kdiag that is wrong; a large one may be a frame."""
+    for is_sure in (True, False):
+        rig = Rig()
+        rig.stream.is_sure = is_sure
+        rig.take(request(1), b"\xff\xff\xff\xffrest")
+        rig.stream.flush()
+        assert [skip.is_fault for skip in rig.skips] == [is_sure]
+
+    rig = Rig()
+    rig.believed = {1 << 21}
+    large = (1 << 21).to_bytes(4) + bytes(1 << 21)
+    rig.take(request(1), large[:4], large[4:99], large[99:], request(2))
+    assert [frame.size for _, _, frame in rig.starts][1:2] == [1 << 21]
+    assert rig.frames()[2] == request(2)
+    assert rig.skips == []
 
 
 def test_an_open_frame_is_handed_over_at_the_end() -> None:
@@ -119,11 +144,11 @@ def test_an_open_frame_is_handed_over_at_the_end() -> None:
 def test_a_stream_may_start_with_bytes_to_pass_over() -> None:
     """So starts what was found in the middle of a connection."""
     rig = Rig()
-    rig.stream.skip(700, Skip(0, 600, 5, "why"))
-    rig.stream.skip(0, Skip(700, 0, 5, "nothing"))
+    rig.stream.skip(700, Skip(0, 600, 5, "why", NO_START))
+    rig.stream.skip(0, Skip(700, 0, 5, "nothing", NO_START))
     rig.take(b"\xff\xff\xff\xffrest", request(1))
 
-    assert [(skip.offset, skip.size) for skip in rig.skips] == [(0, 600), (704, 4)]
+    assert [(skip.offset, skip.size) for skip in rig.skips] == [(0, 600), (700, 8)]
 
 
 def test_whoever_wants_is_told_after_each_call() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics, ResponseHeuristics
 from kdiag.pcap.kafka.resync import FrameSearch
-from kdiag.pcap.tcp.segments import Segments
+from kdiag.pcap.tcp.segments import Piece, Segments
 from recordings.segment_tape import START_NS, STEP_NS, contiguous_run, request, request_about
 
 MAX_FRAME_BYTES = 100 << 20
@@ -25,7 +25,7 @@ def test_the_search_ends_with_the_segment_that_proves_a_frame() -> None:
     assert stop == 3
     assert search.found is not None
     assert search.found.segments.view.tobytes() == request(11)
-    assert search.found[1:] == (4, 4, 3, START_NS + 3 * STEP_NS)
+    assert search.found[1:] == (4, 4, 3, START_NS + 3 * STEP_NS, (1, b"rest" + request(11)[:12]))
 
 
 def test_what_was_made_known_later_is_proved_later() -> None:
@@ -87,7 +87,7 @@ def test_bytes_that_were_passed_over_count() -> None:
     """What is not worth searching is skipped like what was."""
     search = looking()
     search.add_segments(contiguous_run([b"abc"]), 0, 1)
-    search.pass_over(10, 8)
+    search.pass_over(Piece(bytes(8), 10, 2, 0))
     search.add_segments(contiguous_run([request(11)]), 0, 1)
 
     assert search.found is not None

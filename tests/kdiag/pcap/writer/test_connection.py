@@ -60,7 +60,7 @@ def test_a_frame_that_took_time_is_delivered_in_two_parts(size: int) -> None:
 def test_bytes_that_a_capture_lost_stay_lost_and_a_hung_up_frame_has_no_hole() -> None:
     """Only the first leaves a hole in the sequence numbers."""
     lost = cut_frame(b"kafka", 2)
-    hung_up = Frame(b"ka", 5, START_NS, START_NS)
+    hung_up = Frame(b"ka", 5, START_NS, START_NS, unsent_bytes=3)
 
     assert Delivery.of_frame(Sender.CLIENT, lost) == (Sender.CLIENT, b"\0\0\0\x05ka", b"", 3)
     assert Delivery.of_frame(Sender.CLIENT, hung_up) == (Sender.CLIENT, b"\0\0\0\x05ka", b"", 0)

@@ -23,6 +23,7 @@ def test_the_tables_are_these() -> None:
         "records",
         "connections",
         "gaps",
+        "not_understood",
         "latency_minutes",
         "rebalances",
         "members",

@@ -249,7 +249,8 @@ def test_a_json_document_holds_the_same_as_the_lines() -> None:
     """Exchanges, connections and gaps each have their list."""
     document = json.loads(kdiag("decode", "-o", "json", GROUP).out)
 
-    assert set(document) == {"schema", "exchanges", "connections", "gaps", "capture"}
+    lists = {"exchanges", "connections", "gaps", "not_understood"}
+    assert set(document) == {"schema", "capture", *lists}
     assert document["capture"]["passed_over"] == 0
     assert document["exchanges"] == exchanges(GROUP)
     assert {each["protocol"] for each in document["connections"]} == {"kafka"}

@@ -21,6 +21,7 @@ from kdiag_cli.commands.report.page.kept_exchanges import KeptExchanges
 from kdiag_cli.commands.report.page.sections import sections_of
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.captures import CaptureInputs, TableContents
+from kdiag_cli.output.exchanges.text import not_understood_text
 from kdiag_cli.output.pages.chart_script import ChartScript
 from kdiag_cli.output.pages.parts import PageSection, Remark
 from kdiag_cli.output.pages.script_page import write_script_page
@@ -128,6 +129,8 @@ def _lost(result: CaptureResult) -> list[Remark]:
     if result.totals.gaps:
         gaps, missing = count(result.totals.gaps, "gap"), size(result.totals.gap_bytes)
         warnings.append(f"{gaps}: {missing} are missing in what was captured")
+    if result.totals.not_understood:
+        warnings.append(not_understood_text(result.totals))
     if result.totals.closing_line:
         warnings.append(result.totals.closing_line)
     return [Remark("note", each) for each in warnings]

@@ -1,7 +1,8 @@
 -- Which connections and exchanges show a fault, and how often?
 --
 -- Those of one broker, kind and client together; the first to show it first. What was not answered
--- counts if the connection is there, as its TLS may explain that.
+-- counts if the connection is there, as its TLS may explain that. Requests above the default of
+-- socket.request.max.bytes count apart by their sizes.
 WITH shown AS (
     SELECT
         broker,
@@ -12,6 +13,7 @@ WITH shown AS (
         false AS is_violation,
         NULL AS api_key,
         NULL AS version,
+        0 AS request_bytes,
         first_ns AS time_ns
     FROM connections
     WHERE close_reason IN ('refused', 'no answer') OR tls_problem IS NOT NULL
@@ -25,6 +27,10 @@ WITH shown AS (
         exchanges.is_violation,
         exchanges.api_key,
         exchanges.version,
+        CASE
+            WHEN exchanges.request_bytes > 104857600 THEN exchanges.request_bytes
+            ELSE 0
+        END,
         exchanges.time_ns
     FROM exchanges
     LEFT JOIN connections ON connections.connection_id = exchanges.connection_id
@@ -43,6 +49,7 @@ SELECT
     is_violation,
     api_key,
     version,
+    request_bytes,
     count(*) AS "count",
     min(time_ns) AS first_ns,
     max(time_ns) AS last_ns
