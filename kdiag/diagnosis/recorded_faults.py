@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from kdiag.exchange.documents.document import Clockface
+from kdiag.exchange.line.shown_time import span_of_day
 from kdiag.exchange.model import Connection, Exchange, TlsFault, UnansweredReason
 from kdiag.exchange.summary.counts import kind_text
 from kdiag.findings.rule import Severity
@@ -45,7 +46,6 @@ _UNANSWERED: Final = "KD1407"
 _TOO_LARGE: Final = "KD1409"
 _UNASKED: Final = "it sent answers that nobody asked for"
 _SKIPPED: Final = "it left requests without an answer and answered later ones"
-_OF_DAY: Final = slice(11, 19)
 """The hour, minute and second of a time in RFC 3339."""
 
 _SEVERITIES: Final = tuple(Severity)
@@ -202,7 +202,5 @@ def _finding(key: Key, tally: FaultTally) -> "Finding":
 
 def _when(tally: FaultTally) -> str:
     """Return how often and when: what was so in a capture need not be so now."""
-    first, last = (Clockface().text(each)[_OF_DAY] for each in (tally.first_ns, tally.last_ns))
-    if tally.count == 1:
-        return f"once, at {first} UTC"
-    return f"{tally.count:,} times, {first} to {last} UTC"
+    span = span_of_day(tally.first_ns, tally.last_ns, digits=0)
+    return f"once, at {span}" if tally.count == 1 else f"{tally.count:,} times, {span}"

@@ -114,7 +114,7 @@ RULES: Final = {
     ),
     "KD4402": Rule(
         _ERROR,
-        "broker {broker} answered no client from {first} to {last}, while {clients} asked "
+        "broker {broker} answered no client from {first} to {last} {zone}, while {clients} asked "
         "({requests} requests)",
         "Its connections stayed open meanwhile, so the machine was there and the process was not: "
         "it was paused, hung, or collected garbage. A broker that is gone refuses or resets "

@@ -11,8 +11,8 @@ from typing import Final
 
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.line.phrase import count
+from kdiag.exchange.line.shown_time import stamp
 from kdiag.exchange.model import Exchange
 from kdiag.exchange.selection import Selection, topics_of
 from kdiag.exchange.summary.counts import api_text_of_key
@@ -90,8 +90,7 @@ class Alternatives:
             rest = f" and {count(more, 'other')}" if more else ""
             yield f"for {option} there are {', '.join(most)}{rest}"
         if self._exchanges and (chosen.since_ns is not None or chosen.until_ns is not None):
-            clock = Clockface()
-            yield f"they began from {clock.text(self._first_ns)} to {clock.text(self._last_ns)}"
+            yield f"they began from {stamp(self._first_ns)} to {stamp(self._last_ns)}"
         if self._longest_ns >= 0:
             waited = self._longest_ns >= (chosen.min_latency_ns or 0)
             how = " with the wait that its request allowed (--with-waits)" if waited else ""

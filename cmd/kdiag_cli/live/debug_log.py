@@ -1,5 +1,6 @@
 """`--debug`: the log of the library on stderr, as it happens.
 
+    kdiag: times are in UTC
     kdiag: 12:30:01.204 node 1: connecting to kafka1:9092
     kdiag: 12:30:01.206 node 1: connected, 10.0.0.3:51644 to 10.0.0.7:9092
     kdiag: 12:30:01.206 node 1: ApiVersions v4 0: sent, 34 bytes
@@ -14,19 +15,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from kdiag.clock import NS_PER_S
+from kdiag.exchange.line.shown_time import ZoneNotice, time_of_day
 from kdiag_cli.output.terminal import say
 
 _LIBRARY: Final = "kdiag"
-_FORM: Final = "%(asctime)s.%(msecs)03d %(message)s"
-_TIME: Final = "%H:%M:%S"
 
 
 class _Lines(logging.Handler):
-    """Tells each record in a line of its own."""
+    """Prints each record in a line of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._zone = ZoneNotice()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell a record."""
-        say(self.format(record))
+        """Print a record."""
+        time_ns = int(record.created * NS_PER_S)
+        if notice := self._zone.due(time_ns):
+            say(notice)
+        say(f"{time_of_day(time_ns)} {self.format(record)}")
 
 
 @contextmanager
@@ -34,7 +42,6 @@ def debug_log() -> Iterator[None]:
     """Print what the library logs, until the end."""
     logger = logging.getLogger(_LIBRARY)
     lines = _Lines()
-    lines.setFormatter(logging.Formatter(_FORM, _TIME))
     before = logger.level
     logger.addHandler(lines)
     logger.setLevel(logging.DEBUG)

@@ -9,15 +9,14 @@ The condition of `--where` stays a text here: to read it takes more than `--help
 """
 
 import re
-from datetime import timedelta
 from difflib import get_close_matches
 from typing import Annotated, Final, NamedTuple
 
 import typer
 
 from kdiag.clock import NS_PER_S, SystemClock
-from kdiag.exchange.documents.document import moment_of
 from kdiag.exchange.line.quantities import parse_duration_ns, parse_moment_ns
+from kdiag.exchange.line.shown_time import offset_ns
 from kdiag.exchange.model import Status
 from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag_cli.options.capture_completion import (
@@ -45,12 +44,11 @@ class CaptureMoment(NamedTuple):
     is_from_start: bool = False
     is_of_day: bool = False
 
-    def since_1970_ns(self, first_ns: int | None, *, is_local: bool = False) -> int:
-        """Return the moment since 1970.
+    def since_1970_ns(self, first_ns: int | None) -> int:
+        """Return the moment since 1970; days begin at the midnight of the zone that is shown.
 
         Args:
             first_ns: the time of the capture's first packet; None if it is not known.
-            is_local: whether days begin here at local midnight, not in UTC.
 
         Raises:
             typer.BadParameter: the moment needs what is not known.
@@ -64,14 +62,7 @@ class CaptureMoment(NamedTuple):
             raise typer.BadParameter(why, param_hint="'--since' and '--until'")
         if self.is_from_start:
             return first_ns + self.ns
-        offset_ns = _local_offset_ns(first_ns) if is_local else 0
-        return first_ns - (first_ns + offset_ns) % _NS_PER_DAY + self.ns
-
-
-def _local_offset_ns(time_ns: int) -> int:
-    """Return how much local time was ahead of UTC at a time since 1970."""
-    offset = moment_of(time_ns // NS_PER_S).astimezone().utcoffset() or timedelta()
-    return (offset.days * 86_400 + offset.seconds) * NS_PER_S
+        return first_ns - (first_ns + offset_ns(first_ns)) % _NS_PER_DAY + self.ns
 
 
 def read_moment(text: str) -> CaptureMoment:

@@ -20,6 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from kdiag.exchange.line.shown_time import times_shown_in
 from kdiag_cli.options.command_line import ARGUMENTS
 from kdiag_cli.pager import pager_command, pager_environment
 
@@ -57,6 +58,8 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
     }.items()
 }
 _REST: Final = "Options"
+_TEXTS: Final = frozenset({None, "table", "wide", "text"})
+"""Values of `--output` that people read."""
 _MOST_COLUMNS: Final = 60
 """How much typer puts in one line beside what a shell may complete."""
 
@@ -86,6 +89,15 @@ class CommandPage(TyperCommand):
         """Read the command line, and keep it as it was."""
         ctx.meta[ARGUMENTS] = [*args]
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, whose texts show times in the zone of `--time`; documents keep UTC."""
+        times = ctx.params.get("time")
+        is_text = ctx.params.get("output") in _TEXTS and ctx.params.get("html") is None
+        if times is None or not is_text:
+            return super().invoke(ctx)
+        with times_shown_in(times.zone):
+            return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the page."""

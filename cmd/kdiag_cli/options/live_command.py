@@ -26,6 +26,7 @@ from kdiag_cli.options.live import (
     Trace,
     Write,
 )
+from kdiag_cli.options.quantities import UTC_TIMES, TimeZoneShown
 from kdiag_cli.options.results import CsvSafe, Timeout, Wide, check_csv_safe
 from kdiag_cli.output.document_forms import form_chosen
 
@@ -83,9 +84,10 @@ def _live_options(  # noqa: PLR0913 - a parameter for each option
     output: OutputFormat = LiveFormat.TABLE,
     csv_safe: CsvSafe = False,
     wide: Wide = False,
+    time: TimeZoneShown = UTC_TIMES,
 ) -> LiveOptions:
-    """Return the options as one value, but for those that `live_command` acts on itself."""
-    del csv_safe
+    """Return the options as one value, but for those that `live_command` or the page acts on."""
+    del csv_safe, time
     return LiveOptions(
         bootstrap_servers=bootstrap_server,
         properties=properties,

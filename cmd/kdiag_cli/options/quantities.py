@@ -1,4 +1,4 @@
-"""Durations, sizes, rates and moments as options: the grammar of the library, for typer.
+"""Durations, sizes, rates, moments and zones as options: the grammar of the library, for typer.
 
     interval_ns: Annotated[
         int, typer.Option("--interval", metavar="TIME", parser=positive_ns, help="How often.")
@@ -10,7 +10,8 @@ parses defaults as well, and shows them in `--help`: hence `OptionDefault`, whic
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Self
+from datetime import UTC, tzinfo
+from typing import Annotated, Final, Self
 
 import typer
 
@@ -21,7 +22,9 @@ from kdiag.exchange.line.quantities import (
     parse_interval_ns,
     parse_moment_ns,
     parse_size_bytes,
+    parse_zone,
 )
+from kdiag_cli.output.terminal import TimeStyle
 
 Parser = Callable[[str | int], int]
 
@@ -89,6 +92,75 @@ def bits_per_s(given: str | int) -> int:
 def moment_ns(given: str | int) -> int:
     """Parse a moment; those ago count from now."""
     return parsed(lambda text: parse_moment_ns(text, SystemClock().epoch_ns()), given)
+
+
+class ShownTimes(str):
+    """How texts show times, as typed.
+
+    Attributes:
+        zone: of times of the day; None for that of this machine.
+        style: what lines show instead of times of the day.
+    """
+
+    __slots__ = ("style", "zone")
+
+    zone: tzinfo | None
+    style: TimeStyle
+
+    def __new__(
+        cls, text: str = "utc", zone: tzinfo | None = UTC, style: TimeStyle = TimeStyle.OF_DAY
+    ) -> Self:
+        """Return what was typed, with what it means."""
+        times = super().__new__(cls, text)
+        times.zone, times.style = zone, style
+        return times
+
+
+UTC_TIMES: Final = ShownTimes()
+"""The default of `--time`."""
+
+
+def shown_times(given: str | ShownTimes) -> ShownTimes:
+    """Parse the zone of times that are shown."""
+    if isinstance(given, ShownTimes):
+        return given
+    with usage_errors():
+        return ShownTimes(given, parse_zone(given))
+
+
+def line_times(given: str | ShownTimes) -> ShownTimes:
+    """Parse the zone of times that are shown, or what lines show instead of the time of day."""
+    styles = {each.value: each for each in TimeStyle if each is not TimeStyle.OF_DAY}
+    if given in styles:
+        return ShownTimes(given, style=styles[given])
+    try:
+        return shown_times(given)
+    except typer.BadParameter as error:
+        raise typer.BadParameter(f"{error.message}, or relative or delta") from None
+
+
+_TIME_VARIABLE: Final = "KDIAG_TIME"
+TimeZoneShown = Annotated[
+    ShownTimes,
+    typer.Option(
+        "--time",
+        metavar="ZONE",
+        envvar=_TIME_VARIABLE,
+        parser=shown_times,
+        help="Zone of times in texts: utc, local, Europe/Berlin, +02:00. JSON and CSV have UTC.",
+    ),
+]
+LineTimesShown = Annotated[
+    ShownTimes,
+    typer.Option(
+        "--time",
+        metavar="ZONE",
+        envvar=_TIME_VARIABLE,
+        parser=line_times,
+        help="Zone of times in texts: utc, local, Europe/Berlin, +02:00. JSON and CSV have UTC. "
+        "In lines also relative: since the start, or delta: since the line before.",
+    ),
+]
 
 
 def parsed(parse: Callable[[str], int], given: str | int) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from kdiag.exchange.line.shown_time import in_shown_zone
 from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.result import print_document
 from kdiag_cli.output.table.delimited import DelimitedRows, cell_text
@@ -159,7 +160,7 @@ def _plain(value: Any) -> Any:  # noqa: PLR0911 - one return for each kind
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else value
     if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
+        return _iso(value).replace("+00:00", "Z")
     if isinstance(value, bytes):
         return b64encode(value).decode()
     if isinstance(value, dict):
@@ -167,6 +168,13 @@ def _plain(value: Any) -> Any:  # noqa: PLR0911 - one return for each kind
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     return str(value)
+
+
+def _iso(moment: datetime) -> str:
+    """Return a moment in the zone that is shown; one without a zone stays as it is."""
+    if moment.tzinfo is None:
+        return moment.isoformat()
+    return in_shown_zone(moment).isoformat()
 
 
 _NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}

@@ -40,10 +40,9 @@ BOLD, DIM, RED, GREEN, YELLOW, CYAN = 1, 2, 31, 32, 33, 36
 
 
 class TimeStyle(StrEnum):
-    """How lines tell the time: in UTC or local, since the start, or since the line before."""
+    """How lines show times: those of the day, since the start, or since the line before."""
 
-    UTC = "utc"
-    LOCAL = "local"
+    OF_DAY = "of day"
     RELATIVE = "relative"
     DELTA = "delta"
 

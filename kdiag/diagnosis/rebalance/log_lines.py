@@ -8,7 +8,7 @@ The texts are those of `GroupCoordinator` (until 3.x) and `GroupMetadataManager`
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
@@ -209,7 +209,7 @@ _SENTENCES: Final = tuple(
 )
 
 
-def read_lines(file: str, lines: Iterable[str], *, zone: timezone = UTC) -> Iterator[LogLine]:
+def read_lines(file: str, lines: Iterable[str], *, zone: tzinfo = UTC) -> Iterator[LogLine]:
     """Yield the lines of a log that tell of rebalances.
 
     Args:
@@ -242,7 +242,7 @@ def _match(text: str) -> tuple[Line, dict[str, str]] | None:
     return None
 
 
-def _time_ns(text: str, zone: timezone) -> int | None:
+def _time_ns(text: str, zone: tzinfo) -> int | None:
     """Return the first time in a line; None if there is none."""
     found = _TIME.search(text)
     if found is None:

@@ -11,7 +11,6 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.model import Exchange
 from kdiag.exchange.summary.counts import AgainOn
 from kdiag.findings.finding import Finding, found
@@ -20,7 +19,6 @@ MAX_LEDGERS: Final = 10_000
 """How many are kept of a kind; a capture of a busy cluster has some hundred clients."""
 
 _MOST_NAMES: Final = 5
-_OF_DAY_MS: Final = slice(11, 23)
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -83,11 +81,6 @@ class Ledgers(Generic[K, V]):
     def items(self) -> Iterator[tuple[K, V]]:
         """Yield the keys with their ledgers."""
         yield from self._by_key.items()
-
-
-def of_day(time_ns: int) -> str:
-    """Return the time of day to the millisecond, in UTC: `22:51:23.751`."""
-    return Clockface().text(time_ns)[_OF_DAY_MS]
 
 
 def counted(again_on: AgainOn, exchange: Exchange) -> AgainOn:

@@ -23,10 +23,11 @@ import msgspec
 
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.traffic.changes import Changes, Instances
-from kdiag.diagnosis.traffic.ledgers import Asker, Case, Ledgers, client_of, findings_of, of_day
+from kdiag.diagnosis.traffic.ledgers import Asker, Case, Ledgers, client_of, findings_of
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import Clockface
+from kdiag.exchange.line.shown_time import span_of_day
 from kdiag.exchange.model import Exchange, Status
 from kdiag.exchange.outcomes import outcomes_of
 from kdiag.exchange.summary.counts import Again, AgainOn
@@ -354,8 +355,8 @@ class Refusing:
     def _when(
         self, found: Sequence[tuple[RefusedWork, RefusalLedger]], first_ns: int, last_ns: int
     ) -> str:
-        first, last = of_day(first_ns), of_day(last_ns)
-        span = f"at {first}" if first == last else f"from {first} to {last}"
+        span = span_of_day(first_ns, last_ns)
+        span = f"from {span}" if " to " in span else f"at {span}"
         if all(of.is_over for _, of in found):
             return f"{span}; later ones succeeded"
         since = "" if any(of.success_ns for _, of in found) else ", none succeeded since"

@@ -16,8 +16,9 @@ from typing import Any, Final, NamedTuple
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.check.report import listed
 from kdiag.diagnosis.traffic.answering import SERVED_AT_ONCE
-from kdiag.diagnosis.traffic.ledgers import Case, Ledgers, client_of, counted, findings_of, of_day
+from kdiag.diagnosis.traffic.ledgers import Case, Ledgers, client_of, counted, findings_of
 from kdiag.exchange.documents.document import Clockface
+from kdiag.exchange.line.shown_time import time_of_day, zone_label
 from kdiag.exchange.model import Exchange, UnansweredReason, measured_latencies_ns
 from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.findings.finding import Finding
@@ -194,8 +195,9 @@ def _evidence(broker: str, first_ns: int, last_ns: int, asked: Sequence[Wait]) -
     clients = list(dict.fromkeys(each.client for each in sorted(asked)))
     return {
         "broker": broker,
-        "first": of_day(first_ns),
-        "last": of_day(last_ns),
+        "first": time_of_day(first_ns),
+        "last": time_of_day(last_ns),
+        "zone": zone_label(last_ns),
         "first_time": clock.text(first_ns),
         "last_time": clock.text(last_ns),
         "clients": listed(clients),

@@ -5,7 +5,6 @@ Adding a key is fine; renaming one or changing its type is a new schema number.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +17,7 @@ from kdiag.exchange.documents.body import Bodies, BodyForm
 from kdiag.exchange.documents.records import is_cut, iter_records_json, records_json
 from kdiag.exchange.documents.tcp import tcp_document
 from kdiag.exchange.line.phrase import hex_text
+from kdiag.exchange.line.shown_time import moment_of
 from kdiag.exchange.model import Connection, Gap, Sighting, Status
 from kdiag.exchange.side import Side, Why
 from kdiag.wire.catalog import API_NAMES
@@ -69,14 +69,6 @@ class Clockface:
             self._second_ns = time_ns - rest
             self._text = moment_of(second).strftime("%Y-%m-%dT%H:%M:%S")
         return f"{self._text}.{rest:09}Z"
-
-
-def moment_of(second: int) -> datetime:
-    """Return a second since 1970 in UTC; 1970 for one outside of the calendar."""
-    try:
-        return datetime.fromtimestamp(second, UTC)
-    except (ValueError, OverflowError, OSError):
-        return datetime.fromtimestamp(0, UTC)
 
 
 def in_us(time_ns: int | None) -> int | float | None:

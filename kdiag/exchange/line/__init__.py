@@ -4,5 +4,7 @@
 * a **phrase** says what matters in a request or response of one API: `records`, `groups`,
   `transactions`, `administration` and `cluster` hold the phrases by API key;
 * the **parts** of phrases: words for counts, sizes and lists (`phrase`), topics with their
-  partitions (`topics`).
+  partitions (`topics`);
+* **quantities** (`quantities`) are durations, sizes, rates, moments and zones as people write them,
+  and **shown times** (`shown_time`) are moments as people read them.
 """

@@ -5,6 +5,7 @@
     rate       100/s   30/m                          of requests: s m h
     bit rate   1Gbit   200Mbit/s    1Gbps   125MB/s  k, M, G and T are powers of 1000, Ki of 1024
     moment     2026-01-15   2026-01-15T10:30:00Z   -1h   now   1768473000   1768473000250
+    zone       utc   local   Europe/Berlin   +02:00  names of the IANA time zone database
 
 A number without a unit is refused where a reader could take it for two things: 5 is neither 5 ms
 nor 5 s. Bytes need no unit, nor does zero. Units may be written in capitals or not, but for the B
@@ -14,7 +15,8 @@ Everything here raises ValueError, with what to write instead.
 """
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from difflib import get_close_matches
 from typing import Final
 
 from kdiag.clock import NS_PER_MS, NS_PER_S, NS_PER_US
@@ -52,6 +54,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SINCE_EPOCH: Final = re.compile(r"\d{1,15}", re.ASCII)
 _SECONDS_DIGITS: Final = 10
 """Numbers up to this long are seconds: as milliseconds they would lie before May 1970."""
+_OFFSET: Final = re.compile(r"([+-])(\d\d):?([0-5]\d)", re.ASCII)
+_MOST_OFFSET_H: Final = 18  # as ISO 8601's of Java; in use are -12:00 to +14:00
 _FRACTION: Final = re.compile(r"[.,](\d{1,9})(?!\d)", re.ASCII)
 
 
@@ -157,6 +161,47 @@ def parse_moment_ns(text: str, now_ns: int) -> int:
     if ns < 0:
         raise ValueError(f"{text!r} is before 1970")
     return ns
+
+
+def parse_zone(text: str) -> tzinfo | None:
+    """Return a time zone: `utc`, an offset such as `+02:00`, a name such as `Europe/Berlin`.
+
+    None stands for `local`, the zone of this machine.
+
+    Raises:
+        ValueError: it is not a zone, or this system has no time zone database.
+    """
+    word = text.strip()
+    if word.lower() in {"utc", "z"}:
+        return UTC
+    if word.lower() == "local":
+        return None
+    offset = _OFFSET.fullmatch(word)
+    if offset is not None and int(offset[2]) <= _MOST_OFFSET_H:
+        ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        return timezone(-ahead if offset[1] == "-" else ahead)
+    return _named_zone(word)
+
+
+def _named_zone(text: str) -> tzinfo:
+    """Return a zone of the database; capitals make no difference.
+
+    Source: IANA time zone database, of the system or of the package tzdata (PEP 615).
+    """
+    from zoneinfo import ZoneInfo, available_timezones  # noqa: PLC0415 - 4 ms, named zones only
+
+    names = {each.lower(): each for each in available_timezones()}
+    name = names.get(text.lower())
+    expected = "write utc, local, an offset such as +02:00 or a name such as Europe/Berlin"
+    if name is not None:
+        return ZoneInfo(name)
+    if not names:
+        why = "this system has no time zone database (the package tzdata has one)"
+        raise ValueError(f"unknown zone {text!r}: {why}; write utc, local or +02:00")
+    places = [each for each in names.values() if each.lower().rpartition("/")[2] == text.lower()]
+    near = places or [names[each] for each in get_close_matches(text.lower(), names)]
+    hint = f"did you mean {' or '.join(near[:3])}? Or " if near else ""
+    raise ValueError(f"unknown zone {text!r}: {hint}{expected}")
 
 
 def _calendar_ns(text: str) -> int:

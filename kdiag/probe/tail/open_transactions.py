@@ -13,13 +13,13 @@ Source: KIP-664 (DescribeProducers, ListTransactions, DescribeTransactions).
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.notices import names
 from kdiag.client.fetch.position import FetchPosition, PartitionKey
-from kdiag.clock import NS_PER_S
+from kdiag.clock import NS_PER_MS, NS_PER_S
+from kdiag.exchange.line.shown_time import date_and_time, zone_label
 from kdiag.wire.api.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -36,7 +36,6 @@ _ASK_NS: Final = 1 * NS_PER_S
 """How long each question may take: what it adds to the notice is not worth more."""
 
 _UNKNOWN: Final = -1
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class HeldBack(NamedTuple):
@@ -122,13 +121,10 @@ def _who(producer_id: int, transaction: _Transaction, last_ms: int, now_ms: int)
 
 
 def _moment(moment_ms: int, now_ms: int) -> str:
-    """Return a moment in UTC, and how long ago it was by the clock of this machine."""
-    try:
-        moment = _EPOCH + timedelta(milliseconds=moment_ms)
-    except OverflowError:
-        return f"{moment_ms} ms since 1970"
+    """Return a moment, and how long ago it was by the clock of this machine."""
+    moment_ns = moment_ms * NS_PER_MS
     age_s = (now_ms - moment_ms) / 1000
-    return f"{moment:%Y-%m-%d %H:%M:%S} UTC ({age_s:.0f} s ago)"
+    return f"{date_and_time(moment_ns, 0)} {zone_label(moment_ns)} ({age_s:.0f} s ago)"
 
 
 def _holders(

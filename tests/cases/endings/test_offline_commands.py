@@ -50,7 +50,7 @@ OFFLINE: Final = (
     ("decode acks.pcap --port 0", "0 is not in the range 1<=x<=65535."),
     ("decode acks.pcap --port 70000", "70000 is not in the range 1<=x<=65535."),
     ("decode acks.pcap --port x", "'x' is not a valid int range."),
-    ("decode acks.pcap --time nope", "'nope' is not one of 'utc', 'local', 'relative', 'delta'."),
+    ("decode acks.pcap --time nope", "or a name such as Europe/Berlin, or relative or delta"),
     ("decode acks.pcap --error NOPE", "no error is called 'NOPE'; did you mean NONE?"),
     ("decode acks.pcap --max-frame 0", "no frame is as small"),
     ("decode acks.pcap --max-frame big", "'big' is not a size; write one such as 4096, 64K, 10MiB"),

@@ -1,8 +1,8 @@
-from time import tzset
-
 import pytest
 import typer
 
+from kdiag.exchange.line.quantities import parse_zone
+from kdiag.exchange.line.shown_time import times_shown_in
 from kdiag.exchange.model import Status
 from kdiag_cli.options.filters import (
     CaptureMoment,
@@ -32,19 +32,13 @@ def test_a_moment_may_be_told_by_the_captures_own_time(text: str, since_1970_ns:
     assert read_moment(text).since_1970_ns(FIRST_NS) == since_1970_ns
 
 
-def test_a_time_of_day_may_be_local(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_of_day_is_one_of_the_zone_that_is_shown() -> None:
     """Then the day before may be the capture's first one; dates stay what they are."""
-    monkeypatch.setenv("TZ", "<-03>3:30")
-    tzset()
-    try:
-        local_ns = read_moment("21:00").since_1970_ns(FIRST_NS, is_local=True)
-        assert local_ns == DAY_NS + 1_800_000_000_000
-        for text in ("2026-01-02T00:00:01Z", "+5s"):
-            moment = read_moment(text)
-            assert moment.since_1970_ns(FIRST_NS, is_local=True) == moment.since_1970_ns(FIRST_NS)
-    finally:
-        monkeypatch.undo()
-        tzset()
+    moments = [read_moment(text) for text in ("21:00", "2026-01-02T00:00:01Z", "+5s")]
+    in_utc = [each.since_1970_ns(FIRST_NS) for each in moments]
+    with times_shown_in(parse_zone("-03:30")):
+        shown = [each.since_1970_ns(FIRST_NS) for each in moments]
+    assert shown == [DAY_NS + 1_800_000_000_000, *in_utc[1:]]
 
 
 @for_each("text", ["10:60", "25:00", "+", "soon", "+5", "10:30:00.1234567890"])

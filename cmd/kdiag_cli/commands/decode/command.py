@@ -21,9 +21,14 @@ from kdiag_cli.options.captures import (
     capture_inputs,
 )
 from kdiag_cli.options.filters import Brokers, ErrorNames, Since, StatusNames, Until, WhereText
-from kdiag_cli.options.quantities import OptionDefault, duration_ns, size_bytes
+from kdiag_cli.options.quantities import (
+    UTC_TIMES,
+    LineTimesShown,
+    OptionDefault,
+    duration_ns,
+    size_bytes,
+)
 from kdiag_cli.options.results import CsvSafe, Wide
-from kdiag_cli.output.terminal import TimeStyle
 
 EXAMPLES = """\b
 Examples:
@@ -164,12 +169,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         bool,
         typer.Option("--all", help="Also list the connections that are not Kafka's, one by one."),
     ] = False,
-    time: Annotated[
-        TimeStyle,
-        typer.Option(
-            "--time", help="How lines tell the time: relative to the start, delta to the last line."
-        ),
-    ] = TimeStyle.UTC,
+    time: LineTimesShown = UTC_TIMES,
     pager: Annotated[
         bool, typer.Option("--pager", help="Read through $PAGER, or less, on a terminal.")
     ] = False,
@@ -273,7 +273,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         tcp=tcp,
         sort=sort,
         lists_all=list_all,
-        time_style=time,
+        time_style=time.style,
         fail_on=fail_on,
         pager=pager,
     )

@@ -75,7 +75,7 @@ class DecodeOptions(NamedTuple):
     tcp: bool = False
     sort: bool = False
     lists_all: bool = False
-    time_style: TimeStyle = TimeStyle.UTC
+    time_style: TimeStyle = TimeStyle.OF_DAY
     fail_on: Severity | None = None
     pager: bool = False
     csv_safe: bool = False
@@ -99,9 +99,8 @@ class DecodeOptions(NamedTuple):
         Raises:
             typer.BadParameter: `since` or `until` needs what is not known.
         """
-        is_local = self.time_style is TimeStyle.LOCAL
         since, until = (
-            None if each is None else each.since_1970_ns(first_ns, is_local=is_local)
+            None if each is None else each.since_1970_ns(first_ns)
             for each in (self.since, self.until)
         )
         return Selection(
@@ -166,8 +165,10 @@ def check(options: DecodeOptions) -> None:
     if options.with_waits and options.min_latency_ns is None:
         raise typer.BadParameter("is for --min-latency", param_hint="'--with-waits'")
     is_text = options.output == "text" and options.is_listing
-    if (options.lists_all or options.time_style is not TimeStyle.UTC) and not is_text:
-        raise typer.BadParameter("is for lines of text", param_hint="'--all' and '--time'")
+    if (options.lists_all or options.time_style is not TimeStyle.OF_DAY) and not is_text:
+        raise typer.BadParameter(
+            "is for lines of text", param_hint="'--all', and '--time' relative or delta"
+        )
     check_csv_safe(options.output, is_csv_safe=options.csv_safe)
     if options.output == "csv" and not options.is_listing:
         raise typer.BadParameter("--output csv lists exchanges; the rest is text or JSON")

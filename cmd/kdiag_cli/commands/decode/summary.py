@@ -6,8 +6,8 @@ from math import log10
 from typing import Final
 
 from kdiag.clock import NS_PER_S
-from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.line.phrase import count, size
+from kdiag.exchange.line.shown_time import span_of_days, time_of_day
 from kdiag.exchange.model import Status
 from kdiag.exchange.summary.counts import Summary, Totals, kind_text
 from kdiag.exchange.summary.measures import LatencySummary, Measures
@@ -23,9 +23,6 @@ _BAR_HEADER: Final = "P50█ P99░"
 _BAR_COLUMNS: Final = 9
 _MARGIN: Final = 0.3  # below the least, so that it has a bar, too
 _WHOLE: Final = 10
-_DAY: Final = slice(10)
-_OF_DAY: Final = slice(11, 19)
-_OF_DAY_MS: Final = slice(11, 23)
 _API_COLUMNS: Final = (
     TableColumn("API"),
     TableColumn("REQUESTS"),
@@ -193,10 +190,7 @@ class _LatencyScale:
 
 def _when_and_how_fast(summary: Summary, totals: Totals) -> str:
     """Return from when to when the capture is, and how much there is in a second."""
-    clock = Clockface()
-    first, last = (clock.text(each) for each in (totals.first_ns, totals.last_ns))
-    until = last[_OF_DAY] if first[_DAY] == last[_DAY] else f"{last[_DAY]} {last[_OF_DAY]}"
-    text = f"{first[_DAY]} {first[_OF_DAY]} to {until} UTC"
+    text = span_of_days(totals.first_ns, totals.last_ns)
     span_ns = totals.last_ns - totals.first_ns
     if span_ns < NS_PER_S:
         return text
@@ -215,7 +209,7 @@ def _print_slowest(output: Output, summary: Summary) -> None:
             harmless(each.client_id or "-"),
             each.client,
             each.broker,
-            Clockface().text(each.time_ns)[_OF_DAY_MS],
+            time_of_day(each.time_ns),
         )
         for each in summary.slowest.exchanges()
     ]

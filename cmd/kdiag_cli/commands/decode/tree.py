@@ -9,9 +9,10 @@ import msgspec
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.byte_view import view_side
-from kdiag.exchange.documents.document import SCHEMA, Clockface, Documents
+from kdiag.exchange.documents.document import SCHEMA, Documents
 from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.line.phrase import count
+from kdiag.exchange.line.shown_time import stamp
 from kdiag.exchange.model import Connection
 from kdiag.exchange.side import Side
 from kdiag.wire.catalog import API_BY_KEY
@@ -85,7 +86,7 @@ class ExchangeView:
     def _print_head(self, dissection: Dissection, status: str) -> None:
         exchange, output = dissection.exchange, self._output
         connection = exchange.connection
-        time = Clockface().text(exchange.time_ns)
+        time = stamp(exchange.time_ns, 9)
         api = output.paint(api_text(exchange), BOLD)
         latency = f"latency {latency_text(exchange.latency_ns)}"
         if exchange.transfer_ns:

@@ -17,7 +17,8 @@ from kdiag.clock import NS_PER_S, Clock
 from kdiag.diagnosis.coordinator import BrokerAnswer, CoordinatorReport, report_on
 from kdiag.diagnosis.coordinator_changes import changes as changes_between
 from kdiag.diagnosis.coordinator_changes import known_after
-from kdiag.exchange.documents.document import Clockface, moment_of
+from kdiag.exchange.documents.document import Clockface
+from kdiag.exchange.line.shown_time import ZoneNotice, time_of_day, zone_suffix
 from kdiag.probe.coordinator.search import find_coordinators
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag_cli.commands.find_coordinator.options import (
@@ -113,6 +114,7 @@ class _ChangePrinter:
         self._output = output
         self._clock = clock
         self._is_json = is_json
+        self._zone = ZoneNotice()
         self._last: dict[str, CoordinatorReport] = {}
         self._lost_ns: dict[str, int] = {}
 
@@ -162,9 +164,12 @@ class _ChangePrinter:
         print_json(self._output, encode(line), is_line=True)
 
     def _print_lines(self, report: CoordinatorReport, texts: list[str]) -> None:
-        seconds, rest_ns = divmod(self._clock.epoch_ns(), NS_PER_S)
-        time = f"{moment_of(seconds):%H:%M:%S}.{rest_ns // 1_000_000:03}"
-        paint = self._output.paint
+        now_ns = self._clock.epoch_ns()
+        time, paint = time_of_day(now_ns), self._output.paint
+        if not self._output.is_terminal:
+            time += zone_suffix(now_ns)
+        elif notice := self._zone.due(now_ns):
+            self._output.line(paint(notice, DIM))
         for text in texts:
             key = paint(harmless(report.key), BOLD)
             print_paragraph(self._output, f"{paint(time, DIM)}  {key}  {harmless(text)}")

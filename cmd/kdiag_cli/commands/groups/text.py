@@ -8,8 +8,8 @@ from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.groups.amount import Amount, total
 from kdiag.diagnosis.groups.model import DescribedMember, Group, PartitionLag
 from kdiag.diagnosis.groups.rates import GroupRates
-from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.line.phrase import count
+from kdiag.exchange.line.shown_time import stamp
 from kdiag_cli.output.table.layout import TableColumn
 from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import (
@@ -209,9 +209,7 @@ def _partition_row(partition: PartitionLag, owner: DescribedMember | None) -> tu
         _cell(partition.age_amount) or None,
         owner and owner.client_id,
         owner and owner.host,
-        None
-        if partition.committed_ms is None
-        else Clockface().text(partition.committed_ms * NS_PER_MS),
+        None if partition.committed_ms is None else stamp(partition.committed_ms * NS_PER_MS),
         partition.metadata,
         partition.error,
     )

@@ -12,7 +12,8 @@ from kdiag.diagnosis.groups.findings import find_missing
 from kdiag.diagnosis.groups.model import Group, GroupsReport
 from kdiag.diagnosis.groups.progress import find_between
 from kdiag.diagnosis.groups.rates import GroupRates, rates_between
-from kdiag.exchange.documents.document import Clockface, moment_of
+from kdiag.exchange.documents.document import Clockface
+from kdiag.exchange.line.shown_time import time_of_day, zone_label
 from kdiag.findings.finding import Finding
 from kdiag.probe.groups.survey import survey_groups
 from kdiag.probe.transactions.offset_holders import find_offset_holders
@@ -117,7 +118,7 @@ def _print_lines(
 def _print_tables(
     output: Output, options: GroupsOptions, report: GroupsReport, rates: dict[str, GroupRates]
 ) -> None:
-    time = f"{moment_of(report.at_ns // NS_PER_S):%H:%M:%S}"
+    time = f"{time_of_day(report.at_ns, 0)} {zone_label(report.at_ns)}"
     output.line(output.paint(time, DIM))
     if not options.names:
         print_groups(output, report.groups, rates, has_headers=options.has_headers)

@@ -31,7 +31,13 @@ from kdiag_cli.options.captures import (
     WithTcp,
 )
 from kdiag_cli.options.help_page import CommandPage, GroupPage
-from kdiag_cli.options.quantities import OptionDefault, duration_ns, moment_ns
+from kdiag_cli.options.quantities import (
+    UTC_TIMES,
+    OptionDefault,
+    TimeZoneShown,
+    duration_ns,
+    moment_ns,
+)
 from kdiag_cli.options.report import (
     AnswerOutput,
     Dialect,
@@ -393,9 +399,11 @@ def status(
         ResultFormat, typer.Option("--output", "-o", help="Text for people, or JSON.")
     ] = ResultFormat.TABLE,
     no_headers: NoHeaders = False,
+    time: TimeZoneShown = UTC_TIMES,
     wide: Wide = False,
 ) -> None:
     """Tell how far a stream is: of each host the latest time, and what waits to be read."""
+    del time  # `CommandPage` shows times in it
     require_spark()
     from kdiag_cli.commands.pipeline.status import show  # noqa: PLC0415 - pyarrow is an extra
 
@@ -422,9 +430,11 @@ def report(  # noqa: PLR0913 - as above
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
     csv_safe: CsvSafe = False,
+    time: TimeZoneShown = UTC_TIMES,
     wide: Wide = False,
 ) -> None:
     """Answer a question that many have, on Spark; DuckDB's is `kdiag report NAME DIR`."""
+    del time  # `CommandPage` shows times in it
     check_csv_safe(output, is_csv_safe=csv_safe)
     question = TableQuestion(
         read_query(name, parameter or []),
@@ -455,9 +465,11 @@ def query(  # noqa: PLR0913 - as above
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
     csv_safe: CsvSafe = False,
+    time: TimeZoneShown = UTC_TIMES,
     wide: Wide = False,
 ) -> None:
     """Ask a question about tables in SQL, on Spark; DuckDB's is `kdiag query DIR SQL`."""
+    del time  # `CommandPage` shows times in it
     check_csv_safe(output, is_csv_safe=csv_safe)
     question = TableQuestion(
         Query(sql, {}, dialect=dialect.value),

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kdiag.clock import NS_PER_S, SystemClock
+from kdiag.exchange.line.shown_time import stamp
 from kdiag.pipeline.streams.status import StreamStatus, status_of
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.exit_code import ExitCode
@@ -71,7 +72,7 @@ def _print(screen: Output, found: StreamStatus, now_ns: int, *, has_headers: boo
         (
             each.host or "-",
             str(each.captures),
-            _time(each.latest_ns),
+            stamp(each.latest_ns, 0),
             duration(max(0, now_ns - each.latest_ns)),
         )
         for each in found.hosts

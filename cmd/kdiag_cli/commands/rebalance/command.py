@@ -78,7 +78,9 @@ def explain(  # noqa: PLR0913 - a parameter for each option
     log_zone: Annotated[
         str,
         typer.Option(
-            "--log-zone", metavar="+HH:MM", help="Offset from UTC of times in the brokers' logs."
+            "--log-zone",
+            metavar="ZONE",
+            help="Zone of times in the brokers' logs: utc, +02:00, Europe/Berlin.",
         ),
     ] = "Z",
     group: Annotated[

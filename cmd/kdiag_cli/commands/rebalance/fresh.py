@@ -1,5 +1,6 @@
 """What is new among the rebalances of groups, and how one is printed.
 
+times are in UTC
 2026-11-24 00:12:33.123  orders  generation 7: member joined (certain), app …b2225134 at 10.0.0.7.
 2026-11-24 00:12:51.004  orders  generation 8: unknown, app …b2225134 at 10.0.0.7: it is gone;
 whether it left or failed the records do not tell. 2 of 4 partitions moved, 1 member
@@ -12,8 +13,9 @@ from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance.model import CauseKind, GroupHistory, GroupType, Rebalance
 from kdiag.diagnosis.rebalance.records.record_words import DESCRIPTIONS
 from kdiag.exchange.line.phrase import count
+from kdiag.exchange.line.shown_time import ZoneNotice, date_and_time, stamp
 from kdiag_cli.commands.rebalance.document import rebalance_document
-from kdiag_cli.commands.rebalance.text import clock_text, who, words
+from kdiag_cli.commands.rebalance.text import who, words
 from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.result import SCHEMA, ResultFormat, encode
 from kdiag_cli.output.terminal import BOLD, DIM, Output, harmless, print_paragraph
@@ -80,31 +82,40 @@ class RebalancePrinter:
         """Print in a form: JSON, or for people."""
         self.count = 0
         self._form = form
+        self._zone = ZoneNotice()
         self._output = Output()
         self._output.is_prompt = True
 
     def add(self, history: GroupHistory, rebalance: Rebalance) -> None:
         """Print a rebalance of a group."""
         self.count += 1
-        _print(self._output, self._form, history, rebalance)
+        if self._form is ResultFormat.JSON:
+            _print_line(self._output, history, rebalance)
+        else:
+            self._print(history, rebalance)
+
+    def _print(self, history: GroupHistory, each: Rebalance) -> None:
+        output, time_ns = self._output, each.started_ns or each.ended_ns
+        at = "" if time_ns is None else stamp(time_ns)
+        if time_ns is not None and output.is_terminal:
+            at = date_and_time(time_ns)
+            if notice := self._zone.due(time_ns):
+                output.line(output.paint(notice, DIM))
+        name = output.paint(harmless(history.group), BOLD)
+        print_paragraph(output, f"{output.paint(at, DIM)}  {name}  {_sentence(history, each)}")
 
     def flush(self) -> None:
         """Hand over what was printed."""
         self._output.flush()
 
 
-def _print(output: Output, form: ResultFormat, history: GroupHistory, each: Rebalance) -> None:
-    if form is ResultFormat.JSON:
-        head = {"schema": SCHEMA, "command": COMMAND, "group": history.group}
-        kind = {"type": history.type, "source": history.source}
-        document = rebalance_document(each)
-        if _counts_generations(history):
-            document |= {"generation": None, "previous": None}
-        print_json(output, encode(head | kind | document), is_line=True)
-        return
-    at = clock_text(each.started_ns or each.ended_ns) or ""
-    name = output.paint(harmless(history.group), BOLD)
-    print_paragraph(output, f"{output.paint(at, DIM)}  {name}  {_sentence(history, each)}")
+def _print_line(output: Output, history: GroupHistory, each: Rebalance) -> None:
+    head = {"schema": SCHEMA, "command": COMMAND, "group": history.group}
+    kind = {"type": history.type, "source": history.source}
+    document = rebalance_document(each)
+    if _counts_generations(history):
+        document |= {"generation": None, "previous": None}
+    print_json(output, encode(head | kind | document), is_line=True)
 
 
 def _sentence(history: GroupHistory, rebalance: Rebalance) -> str:

@@ -3,20 +3,21 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, timedelta, timezone
+from datetime import tzinfo
 from pathlib import Path
 from typing import NamedTuple
 
 import typer
 
 from kdiag.errors import ConfigError
+from kdiag.exchange.line.quantities import parse_zone
 from kdiag.findings.rule import Severity
 from kdiag_cli.options.captures import CaptureInputs
 from kdiag_cli.options.live import LiveOptions, client_config
+from kdiag_cli.options.quantities import usage_errors
 
 COMMAND = "rebalance explain"
 _FILE_NAME = re.compile(r"/|\.(pcap|pcapng|cap)\b")
-_OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})")
 
 
 class ExplainOptions(NamedTuple):
@@ -36,7 +37,7 @@ class ExplainOptions(NamedTuple):
 
     inputs: CaptureInputs
     logs: Sequence[Path]
-    log_zone: timezone
+    log_zone: tzinfo
     groups: frozenset[str]
     is_cluster_asked: bool
     generation: int | None
@@ -78,16 +79,15 @@ def read_names(names: Sequence[str], live: LiveOptions) -> Named:
     return Named(names, (), is_cluster_asked=False)
 
 
-def read_zone(text: str) -> timezone:
-    """Return a zone, given as `Z` or `+02:00`.
+def read_zone(text: str) -> tzinfo:
+    """Return the zone of logs.
 
     Raises:
-        typer.BadParameter: it is neither.
+        typer.BadParameter: it is not one, or is the zone of this machine, not of the broker's.
     """
-    if text in {"Z", "UTC"}:
-        return UTC
-    found = _OFFSET.fullmatch(text)
-    if found is None or int(found[2]) > 18 or int(found[3]) > 59:  # noqa: PLR2004 - hours, minutes
-        raise typer.BadParameter(f"{text!r} is no offset from UTC, such as +02:00 or Z")
-    offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
-    return timezone(-offset if found[1] == "-" else offset)
+    with usage_errors("--log-zone"):
+        zone = parse_zone(text)
+    if zone is None:
+        why = "name the zone of the broker's machine, such as +02:00 or Europe/Berlin"
+        raise typer.BadParameter(why, param_hint="'--log-zone'")
+    return zone

@@ -9,7 +9,7 @@ from kdiag.diagnosis.rebalance.model import GroupHistory, GroupType, Phases, Reb
 from kdiag.exchange.line.phrase import count
 from kdiag.findings.finding import Finding
 from kdiag_cli.commands.rebalance.bars import PHASE_NAMES, name_of
-from kdiag_cli.commands.rebalance.text import COLUMNS, described, rebalance_row, words
+from kdiag_cli.commands.rebalance.text import columns_in, described, rebalance_row, words, zone_of
 from kdiag_cli.output.chart import Grid, SpanChart, Stretch
 from kdiag_cli.output.findings import finding_rows
 from kdiag_cli.output.pages.html_page import Part, write_page
@@ -49,17 +49,19 @@ def _parts(
         yield Grid("Findings", ("ID", "SEVERITY", "WHAT", "FIX"), finding_rows(findings))
     yield from warnings
     for history in histories:
-        rows = [rebalance_row(history, each) for each in history.rebalances]
+        zone = zone_of([history])
+        headers = headers_of(columns_in(zone))
+        rows = [rebalance_row(history, each, zone) for each in history.rebalances]
         title = f"Group {history.group}: {described(history)}"
-        yield Grid(title, _without_words(headers_of(COLUMNS)), list(map(_without_words, rows)))
+        kept = [number for number, name in enumerate(headers) if name not in _WORDS]
+        yield Grid(title, _cells(headers, kept), [_cells(row, kept) for row in rows])
         yield from _reasons(history)
         yield from _pictures(history)
 
 
-def _without_words(cells: Sequence[T]) -> list[T]:
+def _cells(row: Sequence[T], kept: Sequence[int]) -> list[T]:
     """Return the cells of a row but those with long texts, which have a place of their own."""
-    headers = headers_of(COLUMNS)
-    return [cell for name, cell in zip(headers, cells, strict=True) if name not in _WORDS]
+    return [row[each] for each in kept]
 
 
 def _reasons(history: GroupHistory) -> Iterator[Part]:

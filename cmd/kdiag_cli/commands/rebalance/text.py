@@ -8,7 +8,6 @@ In full, each member has a bar: its wait for JoinGroup, then for SyncGroup.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from kdiag.diagnosis.rebalance.model import (
@@ -21,6 +20,7 @@ from kdiag.diagnosis.rebalance.model import (
     RebalanceCause,
 )
 from kdiag.exchange.line.phrase import count
+from kdiag.exchange.line.shown_time import date_and_time, shared_zone, stamp, zone_label
 from kdiag_cli.commands.rebalance.bars import bars, name_of, short_id
 from kdiag_cli.output.result import milliseconds
 from kdiag_cli.output.table.layout import TableColumn
@@ -81,16 +81,29 @@ def print_histories(
             if number:
                 output.line("")
             print_paragraph(output, _heading(output, history))
-            rows = [rebalance_row(history, each) for each in history.rebalances]
-            print_table(output, COLUMNS, rows, has_headers=has_headers)
+            zone = zone_of([history])
+            rows = [rebalance_row(history, each, zone) for each in history.rebalances]
+            print_table(output, columns_in(zone), rows, has_headers=has_headers)
     else:
+        zone = zone_of(histories)
         rows = [
-            (history.group, history.type, *rebalance_row(history, each))
+            (history.group, history.type, *rebalance_row(history, each, zone))
             for history in histories
             for each in history.rebalances
         ]
-        columns = (TableColumn("GROUP"), TableColumn("TYPE"), *COLUMNS)
+        columns = (TableColumn("GROUP"), TableColumn("TYPE"), *columns_in(zone))
         print_table(output, columns, rows, has_headers=has_headers)
+
+
+def zone_of(histories: Sequence[GroupHistory]) -> str | None:
+    """Return the zone of all times of groups; None if it changes between them."""
+    return shared_zone(_time_ns(each) for history in histories for each in history.rebalances)
+
+
+def columns_in(zone: str | None) -> tuple[TableColumn, ...]:
+    """Return the columns, of which one names the zone of its times if all have one."""
+    times = TableColumn(f"TIME-{zone}" if zone else "TIME", 2)
+    return tuple(times if each.header == "TIME" else each for each in COLUMNS)
 
 
 def _heading(output: Output, history: GroupHistory) -> str:
@@ -106,13 +119,16 @@ def described(history: GroupHistory) -> str:
     return f"{kind}, {rebalances}, {members}, from the {history.source}"
 
 
-def rebalance_row(history: GroupHistory, rebalance: Rebalance) -> tuple[object, ...]:
-    """Return a rebalance as a row of the table."""
+def rebalance_row(
+    history: GroupHistory, rebalance: Rebalance, zone: str | None
+) -> tuple[object, ...]:
+    """Return a rebalance as a row of the table; its time has a zone where the column has none."""
+    time_ns = _time_ns(rebalance)
     cause, slowest, moved = rebalance.cause, rebalance.slowest, rebalance.moved
     is_slow = slowest is not None and slowest.wait_ns > 0
     return (
         rebalance.generation,
-        clock_text(rebalance.started_ns or rebalance.ended_ns),
+        None if time_ns is None else (date_and_time if zone else stamp)(time_ns),
         milliseconds(rebalance.duration_ns),
         words(cause.cause) + _more(rebalance),
         cause.confidence,
@@ -124,6 +140,10 @@ def rebalance_row(history: GroupHistory, rebalance: Rebalance) -> tuple[object, 
         name_of(slowest.phases) if slowest is not None and is_slow else None,
         milliseconds(slowest.wait_ns) if slowest is not None and is_slow else None,
     )
+
+
+def _time_ns(rebalance: Rebalance) -> int | None:
+    return rebalance.started_ns or rebalance.ended_ns
 
 
 def _more(rebalance: Rebalance) -> str:
@@ -152,19 +172,16 @@ def who(history: GroupHistory, cause: RebalanceCause) -> str | None:
     return f"{client} {short_id(cause.member_id)}" if client else short_id(cause.member_id)
 
 
-def clock_text(time_ns: int | None) -> str | None:
-    """Return a moment for people, in UTC with milliseconds."""
-    if time_ns is None:
-        return None
-    moment = datetime.fromtimestamp(time_ns // 1_000_000_000, UTC)
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{time_ns // 1_000_000 % 1000:03}"
-
-
 def _when(rebalance: Rebalance) -> str:
     """Return when a rebalance began, or at least when it was over."""
     if rebalance.started_ns is not None or rebalance.ended_ns is None:
-        return clock_text(rebalance.started_ns) or "beginning not seen"
-    return f"beginning not seen, over at {clock_text(rebalance.ended_ns)}"
+        return _named(rebalance.started_ns) or "beginning not seen"
+    return f"beginning not seen, over at {_named(rebalance.ended_ns)}"
+
+
+def _named(time_ns: int | None) -> str | None:
+    """Return a moment with its zone."""
+    return None if time_ns is None else f"{date_and_time(time_ns)} {zone_label(time_ns)}"
 
 
 def _print_whole(output: Output, history: GroupHistory, rebalance: Rebalance) -> None:

@@ -19,6 +19,7 @@ from kdiag_cli.options.captures import (
     WithRecords,
     capture_inputs,
 )
+from kdiag_cli.options.quantities import UTC_TIMES, TimeZoneShown
 from kdiag_cli.options.report import AnswerOutput, RowsFrom, RowsTo, TableQuestion
 from kdiag_cli.options.results import (
     CsvSafe,
@@ -60,6 +61,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
     csv_safe: CsvSafe = False,
+    time: TimeZoneShown = UTC_TIMES,
     wide: Wide = False,
     timeout: Timeout = None,
     from_: RowsFrom = None,
@@ -77,6 +79,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
 
     kdiag tables lists the tables and their columns. The query can read nothing else.
     """
+    del time  # `CommandPage` shows times in it
     if len(arguments) < _LEAST_ARGUMENTS:
         raise typer.BadParameter("give captures and then a SELECT", param_hint="CAPTURE... SQL")
     check_csv_safe(output, is_csv_safe=csv_safe)

@@ -22,6 +22,7 @@ from kdiag_cli.options.captures import (
     WithRecords,
     capture_inputs,
 )
+from kdiag_cli.options.quantities import UTC_TIMES, TimeZoneShown
 from kdiag_cli.options.report import (
     AnswerOutput,
     Dialect,
@@ -84,6 +85,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
     output: AnswerOutput = AnswerFormat.TABLE,
     no_headers: NoHeaders = False,
     csv_safe: CsvSafe = False,
+    time: TimeZoneShown = UTC_TIMES,
     wide: Wide = False,
     timeout: Timeout = None,
     from_: RowsFrom = None,
@@ -101,6 +103,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
     Clients and their libraries, who breaks on Kafka 4, who talks to whom, latency, what
     was slow and why, waits, errors, retries, rebalances, throughput, hot partitions.
     """
+    del time  # `CommandPage` shows times in it
     check_csv_safe(output, is_csv_safe=csv_safe)
     if list_all:
         print_reports(output, has_headers=not no_headers, is_wide=wide)

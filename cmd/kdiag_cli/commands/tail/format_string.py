@@ -3,7 +3,7 @@ r"""The format strings of `kdiag tail -f`: kcat's and kcl's verbs, in one langua
 %s %v   value            %S %V   its length, -1 for null    %R   the same in four bytes
 %k      key              %K      its length, -1 for null
 %t      topic            %p      partition                  %o   offset
-%T %d   timestamp in ms  %d{strftime[%F %T]}   the same in UTC
+%T %d   timestamp in ms  %d{strftime[%F %T]}   the same in UTC, or in --time ZONE
 %h      headers, k=v with commas                            %H   how many there are
 %e      leader epoch     %a      aborted, COMMIT, ABORT and so on; - for any other
 %%      a percent sign   \n \t \r \\ \xHH      bytes
@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kdiag.errors import ConfigError
+from kdiag.exchange.line.shown_time import in_shown_zone
 from kdiag.probe.tail.record_runs import RecordRun
 from kdiag_cli.commands.tail.line_template import (
     Column,
@@ -151,6 +152,6 @@ def _strftime(form: str) -> Column:
             time = _EPOCH + timedelta(milliseconds=timestamp_ms)
         except OverflowError:
             return b"%d" % timestamp_ms
-        return time.strftime(form).encode("utf-8", "surrogateescape")
+        return in_shown_zone(time).strftime(form).encode("utf-8", "surrogateescape")
 
     return lambda run: ([moment(each) for each in run.columns.timestamps()],)

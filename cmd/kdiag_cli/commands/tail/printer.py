@@ -1,9 +1,10 @@
 """Where the records of `kdiag tail` go: lines in a pipe, columns on a terminal, a Parquet file."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple, Protocol
 
+from kdiag.clock import NS_PER_MS
+from kdiag.exchange.line.shown_time import ZoneNotice, date_and_time
 from kdiag.probe.tail.record_runs import MAX_RUN_BYTES, RecordRun
 from kdiag_cli.commands.tail.json_columns import is_internal
 from kdiag_cli.commands.tail.line_template import Column, LineTemplate, Piece
@@ -18,7 +19,6 @@ _VALUES_RUN_BYTES: Final = 1 << 16
 """Little enough for the processor's cache, and for memory that was used just before: a third less
 time than with half a megabyte."""
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _BLUE: Final = 34
 _MAGENTA: Final = 35
 _PALETTE: Final = (CYAN, GREEN, YELLOW, _MAGENTA, _BLUE)
@@ -121,6 +121,7 @@ class TerminalPrinter:
         self._output = output
         self._columns = columns
         self._width = None if is_wide else output.width
+        self._zone = ZoneNotice()
         self._place_width = 0
 
     def write(self, run: RecordRun) -> None:
@@ -148,6 +149,8 @@ class TerminalPrinter:
     def _print(self, row: _TerminalLine, colour: int) -> None:
         paint = self._output.paint
         self._place_width = max(self._place_width, len(row.place))
+        if row.timestamp_ms >= 0 and (notice := self._zone.due(row.timestamp_ms * NS_PER_MS)):
+            self._output.line(paint(notice, DIM))
         time, place = time_text(row.timestamp_ms), row.place.ljust(self._place_width)
         key = _NULL if row.key is None else clipped(harmless(row.key), self._key_width())
         mark = "" if row.mark == NO_MARK else f"{row.mark.decode()}  "
@@ -180,14 +183,8 @@ class TerminalPrinter:
 
 
 def time_text(timestamp_ms: int) -> str:
-    """Return a moment in UTC; `-` for none."""
-    if timestamp_ms < 0:
-        return _NO_TIME
-    try:
-        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
-    except OverflowError:
-        return str(timestamp_ms)
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{timestamp_ms % 1000:03}"
+    """Return a moment in the zone that is shown; `-` for none."""
+    return _NO_TIME if timestamp_ms < 0 else date_and_time(timestamp_ms * NS_PER_MS)
 
 
 def _each(pieces: Sequence[Piece], count: int) -> list[bytes]:

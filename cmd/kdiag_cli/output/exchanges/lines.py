@@ -22,9 +22,16 @@ from kdiag.clock import NS_PER_S, NS_PER_US
 from kdiag.exchange.context.broker_ids import BrokerIds
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.documents.document import moment_of
 from kdiag.exchange.line.line_writer import LineWriter
 from kdiag.exchange.line.phrase import count
+from kdiag.exchange.line.shown_time import (
+    date_and_time,
+    shown_moment,
+    span_of_day,
+    time_of_day,
+    zone_label,
+    zone_suffix,
+)
 from kdiag.exchange.model import (
     FAULTY_REASONS,
     Connection,
@@ -90,7 +97,7 @@ _LATENCY_WIDTH: Final = 7
 _LEAST_ABOUT: Final = 40
 """With fewer columns left for what a row is about, who took part goes below it."""
 
-_DAY_S: Final = 86_400
+_HALF_YEAR_NS: Final = 182 * 86_400 * NS_PER_S
 _LAST: Final = 1 << 62  # behind the exchanges of the same moment
 _TITLES: Final = ("CLIENT-ID", "CLIENT→BROKER")
 _NOTABLE: Final = {
@@ -145,7 +152,7 @@ class LineTimes:
     """Writes the times of lines; the text of the last second is kept."""
 
     def __init__(
-        self, output: Output, style: TimeStyle = TimeStyle.UTC, first_ns: int | None = None
+        self, output: Output, style: TimeStyle = TimeStyle.OF_DAY, first_ns: int | None = None
     ) -> None:
         """Write for an output; relative times count from `first_ns`, None for the first line."""
         self._style = style
@@ -153,21 +160,23 @@ class LineTimes:
         self._is_short = output.is_terminal and (output.width or 0) < _WIDE
         self._origin_ns = first_ns
         self._second = -1
-        self._text = ""
-        self.width = len(self.text(0))
+        self._text = self._zone = self._day = ""
+        # In January and in July: the names of a zone in winter and summer differ in length.
+        days = (
+            [len(self.day(month_ns)) for month_ns in (0, _HALF_YEAR_NS)] if self.is_of_day else []
+        )
+        self.width = max(len(self.text(0)), *days, 0)
         self._origin_ns = first_ns
 
     @property
     def is_of_day(self) -> bool:
-        """Return whether times need a date."""
-        return self._style in {TimeStyle.UTC, TimeStyle.LOCAL}
+        """Return whether times need a date and a zone."""
+        return self._style is TimeStyle.OF_DAY
 
     def day(self, time_ns: int) -> str:
         """Return the day of a time, with its zone."""
-        second = time_ns // NS_PER_S
-        if self._style is TimeStyle.LOCAL:
-            return f"{moment_of(second).astimezone():%Y-%m-%d %Z}"
-        return f"{moment_of(second):%Y-%m-%d} UTC"
+        self._find_second(time_ns // NS_PER_S)
+        return self._day
 
     def text(self, time_ns: int) -> str:
         """Return a time; what it is counted from is the first, or the one before."""
@@ -175,19 +184,28 @@ class LineTimes:
             return self._since(time_ns)
         second, rest = divmod(time_ns, NS_PER_S)
         if second != self._second:
-            self._second = second
-            moment = moment_of(second)
-            if self._style is TimeStyle.LOCAL:
-                moment = moment.astimezone()
-            self._text = moment.strftime("%Y-%m-%d %H:%M:%S" if self._is_dated else "%H:%M:%S")
+            self._find_second(second)
         if self._is_short:
             return f"{self._text}.{rest // 1_000_000:03}"
-        return f"{self._text}.{rest // NS_PER_US:06}"
+        return f"{self._text}.{rest // NS_PER_US:06}{self._zone}"
+
+    def _find_second(self, second: int) -> None:
+        """Keep the texts of a second."""
+        time_ns = second * NS_PER_S
+        self._second = second
+        self._text = (date_and_time if self._is_dated else time_of_day)(time_ns, 0)
+        if self._is_dated:
+            self._zone = zone_suffix(time_ns)
+        else:
+            self._day = f"{shown_moment(time_ns):%Y-%m-%d} {zone_label(time_ns)}"
 
     def span(self, first_ns: int, last_ns: int) -> str:
         """Return from when to when, or at which time; empty where times count from each other."""
         if self._style is TimeStyle.DELTA:
             return ""
+        if self.is_of_day and not self._is_dated:
+            span = span_of_day(first_ns, last_ns)
+            return f" from {span}" if " to " in span else f" at {span}"
         first, last = (self.text(each).strip() for each in (first_ns, last_ns))
         return f" at {first}" if first == last else f" from {first} to {last}"
 
@@ -226,7 +244,7 @@ class ExchangeLines:
         self._times = times or LineTimes(output)
         self._rows: list[_Row] = []
         self._widths: _Widths | None = None
-        self._day = -1
+        self._day = ""
         self._others: Counter[str] = Counter()
         self._troubles: Counter[tuple[str, str]] = Counter()
         self._spans: dict[tuple[str, str], tuple[int, int]] = {}
@@ -399,17 +417,17 @@ class ExchangeLines:
         """Return the first columns of a row."""
         return (
             (row.number.rjust(widths.number), DIM),
-            (self._times.text(row.time_ns), DIM),
+            (self._times.text(row.time_ns).ljust(self._times.width), DIM),
             (row.latency.rjust(widths.latency), None),
             (api, BOLD),
         )
 
     def _print(self, row: _Row, widths: _Widths) -> None:
-        """Print a row on a terminal; the header before the first one of each day."""
-        day = row.time_ns // (_DAY_S * NS_PER_S) if self._times.is_of_day else 0
+        """Print a row on a terminal; the header before the first of each day and zone."""
+        day = self._times.day(row.time_ns) if self._times.is_of_day else "TIME"
         if day != self._day:
             self._day = day
-            self._print_header(row, widths)
+            self._print_header(day, widths)
         about = row.about
         if len(row.latency) > widths.latency:
             latency, _, transfer = row.latency.partition(_TRANSFER)
@@ -490,12 +508,10 @@ class ExchangeLines:
             painted.append(shown if colour is None else self._output.paint(shown, colour))
         return " ".join(painted)
 
-    def _print_header(self, row: _Row, widths: _Widths) -> None:
-        time_width = self._times.width
-        date = self._times.day(row.time_ns) if self._times.is_of_day else "TIME"
+    def _print_header(self, day: str, widths: _Widths) -> None:
         cells = (
             ("#".rjust(widths.number), GREEN),
-            ((date if len(date) <= time_width else date[:10]).ljust(time_width), GREEN),
+            (day.ljust(self._times.width), GREEN),
             ("LATENCY".rjust(widths.latency), GREEN),
             ("API".ljust(widths.api), GREEN),
         )

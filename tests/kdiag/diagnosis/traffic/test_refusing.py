@@ -95,7 +95,7 @@ def test_refused_writes_are_an_error_with_count_share_and_times() -> None:
 
     assert finding.title == (
         "shop cannot write to orders[1]: 2 of 5 Produce requests refused with NOT_ENOUGH_REPLICAS"
-        " from 03:04:05.100 to 03:04:05.101, none succeeded since, not over at the end of the"
+        " from 03:04:05.100 to 03:04:05.101 UTC, none succeeded since, not over at the end of the"
         " capture"
     )
     assert (finding.id, finding.severity) == ("KD4501", "error")
@@ -109,7 +109,7 @@ def test_a_refusal_that_ended_is_a_warning() -> None:
     bad = produce("NOT_ENOUGH_REPLICAS", 0)
     (over,) = found([bad, produce("NONE", 1)])
     assert over.id == "KD4502"
-    assert over.title.endswith("NOT_ENOUGH_REPLICAS at 03:04:05.000; later ones succeeded")
+    assert over.title.endswith("NOT_ENOUGH_REPLICAS at 03:04:05.000 UTC; later ones succeeded")
     (open_,) = found([bad, produce("NONE", 1, topic="others")])
     assert open_.id == "KD4501"
 
@@ -183,7 +183,7 @@ def test_one_fencing_proves_that_two_processes_use_an_instance_id() -> None:
     (title,) = titles([beat("NONE", 0), at(other, 5), beat("FENCED_INSTANCE_ID", 10)])
     assert title == (
         "KD4501 first cannot stay in group fleet: 1 of 2 Heartbeat requests refused with"
-        " FENCED_INSTANCE_ID at 03:04:05.010, none succeeded since (group.instance.id host-1 is"
+        " FENCED_INSTANCE_ID at 03:04:05.010 UTC, none succeeded since (group.instance.id host-1 is"
         " used by first and second)"
     )
 

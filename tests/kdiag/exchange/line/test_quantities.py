@@ -8,6 +8,7 @@ from kdiag.exchange.line.quantities import (
     parse_interval_ns,
     parse_moment_ns,
     parse_size_bytes,
+    parse_zone,
 )
 from tiers.cases import for_each
 
@@ -167,3 +168,31 @@ def test_a_unit_may_be_stated_elsewhere() -> None:
     """By the name of an option or of a setting of Kafka's; other units stay possible."""
     assert parse_duration_ns("500", bare="ms") == parse_duration_ns("0.5s", bare="ms")
     assert parse_size_bytes("64", bare="M") == parse_size_bytes("64M")
+
+
+@for_each(
+    ("text", "why"),
+    [
+        ("Europe/Berln", "did you mean Europe/Berlin"),
+        ("berlin", "did you mean Europe/Berlin"),
+        ("Mars", "write utc, local, an offset such as"),
+        ("../../etc/passwd", "unknown zone"),
+        ("Europe", "unknown zone"),
+        ("", "unknown zone"),
+        ("+19:00", "unknown zone"),
+    ],
+)
+def test_what_is_not_a_zone_is_refused_with_names_that_are_near(text: str, why: str) -> None:
+    """No file outside of the database is looked at."""
+    with pytest.raises(ValueError, match=why):
+        parse_zone(text)
+
+
+def test_a_system_without_a_time_zone_database_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offsets work without one."""
+    monkeypatch.setattr("zoneinfo.available_timezones", set)
+    with pytest.raises(
+        ValueError, match=r"no time zone database \(the package tzdata has one\); write"
+    ):
+        parse_zone("Europe/Berlin")
+    assert str(parse_zone("+02:00")) == "UTC+02:00"

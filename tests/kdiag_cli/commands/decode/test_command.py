@@ -46,10 +46,31 @@ def test_each_exchange_is_a_line() -> None:
     assert len(lines) == 24
     assert "\x1b" not in done.out
     assert re.fullmatch(
-        r" +20 2026-11-21 13:45:45\.733603 5\.38 ms Produce v10 +orders\[0\] 1 record 158 B, "
+        r" +20 2026-11-21 13:45:45\.733603Z 5\.38 ms Produce v10 +orders\[0\] 1 record 158 B, "
         r"acks all → at 10  acks-all  127\.0\.0\.1:52314 → 127\.0\.0\.1:35043 \(id 1\)",
         lines[19],
     )
+
+
+@for_each(
+    ("arguments", "shown"),
+    [
+        (["--summary"], "2026-11-21 14:45:45 to 14:45:45 CET"),
+        (["--show", 20], "2026-11-21T14:45:45.733603000+01:00"),
+        (["--api", "Produce"], "2026-11-21 14:45:45.733603+01:00"),
+        (["--since", "14:45", "--api", "Produce"], "2026-11-21 14:45:45.733603+01:00"),
+        (["-o", "jsonl"], "2026-11-21T13:45:45.733603000Z"),
+        (["-o", "csv"], "2026-11-21T13:45:45.733603000Z"),
+    ],
+)
+def test_texts_show_times_in_a_zone_and_documents_in_utc(
+    arguments: list[object], shown: str
+) -> None:
+    """Whichever zone `--time` names; a time of day of `--since` is one of it as well."""
+    done = kdiag("decode", ACKS, "--time", "Europe/Berlin", *arguments)
+    assert (done.code, done.err) == (0, "")
+    assert shown in done.out
+    assert "13:45" not in done.out or arguments[0] == "-o"
 
 
 @for_each(

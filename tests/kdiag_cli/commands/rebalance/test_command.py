@@ -29,7 +29,7 @@ STATIC = "reb_static_java"
     ("arguments", "why"),
     [
         ([], "give captures, --broker-log or -b"),
-        (["a.pcap", "--log-zone", "Mars"], "'Mars' is no offset from UTC"),
+        (["a.pcap", "--log-zone", "Mars"], "unknown zone 'Mars'"),
         (["a.pcap", "--generation", "-1"], "--generation"),
         (["a.pcap", "--fail-on", "never ever"], "--fail-on"),
     ],

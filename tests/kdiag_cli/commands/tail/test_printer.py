@@ -59,6 +59,7 @@ def test_a_terminal_gets_columns() -> None:
         )
     )
     assert output.lines == [
+        "times are in UTC",
         f"{TIME}  orders[0]@7  k  value  h=1",
         "-  orders[0]@10  null  null",
         f"{TIME}  orders[0]@11    \\x1b[31mred\\x0a",
@@ -71,9 +72,9 @@ def test_a_terminal_gets_lines_that_fit() -> None:
     narrow, wide = Printed(120), Printed(120)
     TerminalPrinter(narrow, SCREEN, is_wide=False).write(run)
     TerminalPrinter(wide, SCREEN, is_wide=True).write(run)
-    assert narrow.lines == [f"{TIME}  orders[0]@7  {'k' * 39}…  {'v' * 39}…"]
-    assert len(narrow.lines[0]) == 120
-    assert wide.lines == [f"{TIME}  orders[0]@7  {'k' * 80}  {'v' * 300}"]
+    assert narrow.lines[1:] == [f"{TIME}  orders[0]@7  {'k' * 39}…  {'v' * 39}…"]
+    assert len(narrow.lines[1]) == 120
+    assert wide.lines[1:] == [f"{TIME}  orders[0]@7  {'k' * 80}  {'v' * 300}"]
 
 
 def test_a_terminal_shows_what_is_unlike_other_records() -> None:
@@ -83,6 +84,7 @@ def test_a_terminal_shows_what_is_unlike_other_records() -> None:
     printer.write(run_of([Record(7, NOW_MS, b"k", b"v")], is_aborted=True))
     printer.write(marker())
     assert output.lines == [
+        "times are in UTC",
         f"{TIME}  orders[0]@7  aborted  k  v",
         f'{TIME}  orders[0]@9  COMMIT    {{"coordinatorEpoch":3}}',
     ]
@@ -109,6 +111,7 @@ def test_pretty_json_has_lines_of_its_own() -> None:
     printer = TerminalPrinter(output, columns, is_wide=False)
     printer.write(valued(b'{"a":"' + b"x" * 100 + b'"}'))
     assert output.lines == [
+        "times are in UTC",
         f"{TIME}  orders[0]@7  null  ",
         "{",
         f'  "a": "{"x" * 100}"',
@@ -133,4 +136,4 @@ def test_runs_are_small_where_a_person_may_stop_them() -> None:
 
 def test_a_time_that_no_calendar_has_is_a_number() -> None:
     """A timestamp is what a producer says it is."""
-    assert time_text(1 << 60) == "1152921504606846976"
+    assert time_text(1 << 60) == "1152921504606846976 ms since 1970"

@@ -1,12 +1,13 @@
 import io
-from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from kdiag.exchange.context.broker_ids import BrokerIds
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
+from kdiag.exchange.line.shown_time import times_shown_in
 from kdiag.exchange.model import (
     Connection,
     Exchange,
@@ -23,6 +24,9 @@ from kdiag_cli.output.exchanges.lines import ExchangeLines, LineTimes
 from kdiag_cli.output.terminal import Output, TimeStyle, columns_of
 from recordings.exchange_maker import START_NS, make_batch, make_connection, make_exchange
 from tiers.cases import for_each
+
+SUMMER_ENDS_NS: Final = 1_792_890_000 * 10**9
+"""2026-10-25T01:00:00Z."""
 
 
 class Stream(io.TextIOWrapper):
@@ -46,7 +50,7 @@ def lines_of(
     output.width = width
     output.has_colour = False
     output.is_prompt = options.pop("is_prompt", False)
-    style, first_ns = options.pop("style", TimeStyle.UTC), options.pop("first_ns", None)
+    style, first_ns = options.pop("style", TimeStyle.OF_DAY), options.pop("first_ns", None)
     times = LineTimes(output, style, first_ns)
     brokers = options.pop("brokers", BrokerIds())
     lines = ExchangeLines(output, TopicNames(), brokers, times=times, **options)
@@ -85,7 +89,7 @@ def test_a_line_in_a_pipe_is_whole_and_carries_the_date() -> None:
     """There is no header, so that every line is an exchange; who took part comes last."""
     (line,) = lines_of(heartbeat())
     assert line == (
-        "  1 2026-01-02 03:04:05.000000 2.50 ms Heartbeat v3 REBALANCE_IN_PROGRESS group billing"
+        "  1 2026-01-02 03:04:05.000000Z 2.50 ms Heartbeat v3 REBALANCE_IN_PROGRESS group billing"
         " gen 4, member m  app  10.0.0.1:40000 → 10.0.0.2:9092"
     )
 
@@ -119,12 +123,12 @@ def test_a_narrow_terminal_has_who_took_part_below_what_happened() -> None:
     same_host = make_connection(client="10.0.0.2:40000")
     exchange = heartbeat(connection=same_host)
     header, titles, first, second = lines_of(exchange, width=80)
-    assert header == "  # 2026-01-02   LATENCY API          ABOUT"
+    assert header == "  # 2026-01-02 UTC LATENCY API          ABOUT"
     assert titles == "    CLIENT-ID CLIENT→BROKER"
     assert (
-        first == "  1 03:04:05.000 2.50 ms Heartbeat v3 REBALANCE_IN_PROGRESS group billing gen 4,"
+        first == "  1 03:04:05.000   2.50 ms Heartbeat v3 REBALANCE_IN_PROGRESS group billing gen"
     )
-    assert second == "    app       10.0.0.2:40000→:9092    member m"
+    assert second == "    app       10.0.0.2:40000→:9092      4, member m"
 
 
 def test_what_an_exchange_came_to_is_not_cut_off() -> None:
@@ -141,8 +145,8 @@ def test_a_rare_transfer_takes_no_column_of_all_lines() -> None:
     assert slow.response is not None
     slow.response.last_byte_ns += 4_070_000_000
     header, _, first, *_ = lines_of(slow, *(heartbeat(number) for number in range(2, 9)), width=100)
-    assert header.startswith("  # 2026-01-02   LATENCY API")
-    assert " 2.50 ms Heartbeat v3      +4.07 s transfer; REBALANCE_IN" in first
+    assert header.startswith("  # 2026-01-02 UTC LATENCY API")
+    assert " 2.50 ms Heartbeat v3    +4.07 s transfer; REBALANCE_IN" in first
 
 
 @for_each("width", [70, 80, 100, 120])
@@ -208,7 +212,7 @@ def test_a_terminal_of_60_columns_shows_each_group_of_cells_on_a_line_of_its_own
     """Then nothing has to be cut."""
     *_, first, second, third = lines_of(heartbeat(), width=60)
 
-    assert first == "  1 03:04:05.000 2.50 ms Heartbeat v3"
+    assert first == "  1 03:04:05.000   2.50 ms Heartbeat v3"
     assert second == "REBALANCE_IN_PROGRESS group billing gen 4, member m"
     assert third.startswith("app ")
     assert third.endswith("10.0.0.1:40000→10.0.0.2:9092")
@@ -298,12 +302,20 @@ def test_times_may_count_from_the_start_or_from_the_line_before(
     assert lines_of(*exchanges, style=style, width=100)[0].split()[:2] == ["#", "TIME"]
 
 
-def test_local_times_are_those_of_the_machine() -> None:
-    """In a header with the name of the zone."""
-    local = datetime.fromtimestamp(START_NS // 10**9, UTC).astimezone()
-    assert f"{local:%Y-%m-%d %H:%M:%S}" in lines_of(heartbeat(), style=TimeStyle.LOCAL)[0]
-    header = lines_of(heartbeat(), style=TimeStyle.LOCAL, width=150)[0]
-    assert f"{local:%Y-%m-%d}" in header
+@for_each("width", [80, 150])
+def test_the_header_names_the_zone_again_where_summer_time_ends(width: int) -> None:
+    """On 2026-10-25 Berlin has the hour from 02:00 to 03:00 twice; a day of UTC has one header."""
+    seconds = (SUMMER_ENDS_NS - START_NS) // 10**9
+    exchanges = [started(number, seconds + number - 1) for number in (1, 2)]
+    with times_shown_in(ZoneInfo("Europe/Berlin")):
+        text = "\n".join(lines_of(*exchanges, width=width))
+        piped = lines_of(*exchanges)
+    assert text.index("2026-10-25 CEST") < text.index("02:59:59.") < text.index("2026-10-25 CET")
+    assert text.index("2026-10-25 CET") < text.index("02:00:00.")
+    assert ["02:59:59.000000+02:00" in piped[0], "02:00:00.000000+01:00" in piped[1]] == [True] * 2
+    in_utc = "\n".join(lines_of(*exchanges, width=width))
+    assert in_utc.count("2026-10-25 UTC") == in_utc.count("CET") + 1 == 1
+    assert "01:00:00.000000Z" in lines_of(*exchanges)[1]
 
 
 def test_connections_of_other_protocols_are_one_line_unless_each_is_asked_for() -> None:
@@ -379,8 +391,8 @@ def test_troubles_of_connections_are_one_line_for_each_broker_and_kind() -> None
     refused = "refused: a RST answered the SYN, so nothing listens there"
     day = "2026-01-02 03:04"
     told = [
-        f"3 connections to 10.0.0.2:9092 from {day}:05.000000 to {day}:15.000000: {refused}",
-        f"2 connections to 10.0.0.2:9092 at {day}:05.000000: the key log has no secret",
+        f"3 connections to 10.0.0.2:9092 from {day}:05.000000Z to {day}:15.000000Z: {refused}",
+        f"2 connections to 10.0.0.2:9092 at {day}:05.000000Z: the key log has no secret",
     ]
     assert printed(made)[:2] == told
     every = printed(made, lists_all=True)

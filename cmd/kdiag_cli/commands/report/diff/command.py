@@ -15,6 +15,7 @@ from kdiag_cli.options.captures import (
     TopicIds,
     capture_inputs,
 )
+from kdiag_cli.options.quantities import UTC_TIMES, TimeZoneShown
 from kdiag_cli.options.results import NoHeaders, Wide, require_folder, require_report_extra
 from kdiag_cli.output.json_text import print_json
 from kdiag_cli.output.result import ResultFormat
@@ -86,6 +87,7 @@ def diff(  # noqa: PLR0913 - a parameter for each option
         ),
     ] = False,
     no_headers: NoHeaders = False,
+    time: TimeZoneShown = UTC_TIMES,
     wide: Wide = False,
     port: Ports = None,
     topic_ids: TopicIds = None,
@@ -98,7 +100,7 @@ def diff(  # noqa: PLR0913 - a parameter for each option
 
     Latency of each API, errors, clients, versions, settings, topics, throughput.
     """
-    del schema  # `_print_schema` has ended the program
+    del schema, time  # `_print_schema` has ended the program; the page shows times in a zone
     require_folder(html, "--html")
     require_report_extra()
     from kdiag_cli.commands.report.diff.run import DiffOptions, run  # noqa: PLC0415 - duckdb is an extra

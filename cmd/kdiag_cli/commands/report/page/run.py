@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kdiag.clock import NS_PER_S, TimeRange
+from kdiag.clock import TimeRange
 from kdiag.errors import CaptureError
-from kdiag.exchange.documents.document import moment_of
 from kdiag.exchange.line.phrase import count, size
+from kdiag.exchange.line.shown_time import span_of_days
 from kdiag.report.engine import Database, holds_tables, open_folder
 from kdiag.report.overview.overview import Overview, read_overview
 from kdiag_cli.captures.reading import CaptureResult, run_on_captures
@@ -146,7 +146,7 @@ def _head(overview: Overview, names: Sequence[str], result: CaptureResult | None
         yield "There are no exchanges in it."
         return
     first_ns, last_ns = span["first_ns"], span["last_ns"]
-    yield f"{_moment(first_ns)} to {_moment(last_ns)} UTC, {age(last_ns - first_ns)}"
+    yield f"{span_of_days(first_ns, last_ns)}, {age(last_ns - first_ns)}"
     counts = [
         count(span["exchanges"], "exchange"),
         count(span["connections"], "connection"),
@@ -158,8 +158,3 @@ def _head(overview: Overview, names: Sequence[str], result: CaptureResult | None
     if result is not None:
         counts.insert(0, count(result.totals.packets, "packet"))
     yield ", ".join(counts)
-
-
-def _moment(time_ns: int) -> str:
-    """Return a time since 1970 in UTC, to the second."""
-    return f"{moment_of(time_ns // NS_PER_S):%Y-%m-%d %H:%M:%S}"
