@@ -131,6 +131,28 @@ RULES: Final = {
         "Look at that broker: disk, garbage collection, request handler threads, replication of "
         "acks=all.",
     ),
+    "KD4404": Rule(
+        _ERROR,
+        "{clients} cannot write to {about} with acks=all: {requests} Produce requests to broker "
+        "{broker} waited from {first} on, not over at the end of the capture, while it answered "
+        "other requests{because}",
+        "With acks=all the leader answers when all in-sync replicas have the records. It was "
+        "alive, so it waited for a follower that is down, hangs, or cannot reach it. After 30 s "
+        "(replica.lag.time.max.ms) the leader goes on without that follower; if fewer than "
+        "min.insync.replicas are left, it refuses writes with NOT_ENOUGH_REPLICAS.",
+        "Find the replicas that are out of sync (kdiag check), and start, resume or reconnect "
+        "their brokers.",
+    ),
+    "KD4405": Rule(
+        _WARNING,
+        "{clients} could not write to {about} with acks=all from {first} to {last}: {requests} "
+        "Produce requests to broker {broker} waited, while it answered other requests{because}",
+        "With acks=all the leader answers when all in-sync replicas have the records. It was "
+        "alive, so it waited for a follower that was down, hung, or could not reach it, until it "
+        "came back or was dropped from the in-sync replicas.",
+        "See what the brokers of the other replicas did at that time: a restart, a long garbage "
+        "collection, a network that was cut.",
+    ),
     "KD4501": Rule(
         _ERROR,
         "{who} cannot {what} {about}: {count} of {asked} {apis} requests refused with {error} "

@@ -8,6 +8,7 @@
     Refusing     error codes of answers: who cannot do what, since when  `refusing`
     Changes      what administrators changed just before  `changes`
     Silence      brokers that answered no client for a while  `silence`
+    Replicating  writes with acks=all that wait for followers  `replicating`
     Ledgers      what each counts, by who it is about, within bounds  `ledgers`
 
 Exchanges that are like an earlier one are counted without being decoded again, many of a connection

@@ -1,6 +1,6 @@
 """What clients ask too often, too old, in vain, or more than a quota allows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -214,12 +214,15 @@ class Asking:
                 ledger.longest_ns, ledger.example = waited_ns, exchange.number
                 ledger.api = kind_text(exchange.api_key, exchange.version)
 
-    def findings(self, hindered: frozenset[Asker] = frozenset()) -> Iterator[Finding]:
+    def findings(
+        self, hindered: frozenset[Asker] = frozenset(), explained: Container[str] = ()
+    ) -> Iterator[Finding]:
         """Yield what is wrong, but for versions and addresses.
 
         Args:
             hindered: clients that ask again because they are refused something, as another finding
                 says.
+            explained: brokers of which another finding says why they did not answer.
         """
         storms = [
             Case(of.busiest, str(client), _metadata_evidence(client, of))
@@ -235,6 +238,7 @@ class Asking:
         given_up = [
             Case(of.longest_ns, f"{client} on {broker}", _given_up_evidence(client, broker, of))
             for (client, broker), of in self.given_up.items()
+            if broker not in explained
         ]
         yield from findings_of("KD4303", given_up)
 

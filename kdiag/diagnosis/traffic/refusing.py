@@ -14,7 +14,7 @@ A success ends a refusal where it is about the same topic and partition.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -72,6 +72,9 @@ _AT_ONCE: Final = frozenset(
 _OF_BROKERS: Final = frozenset({"KAFKA_STORAGE_ERROR"})
 """Codes that are about the broker, whatever topic was asked for."""
 
+_LACKING_REPLICAS: Final = frozenset({"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"})
+_TIMED_OUT: Final = "REQUEST_TIMED_OUT"
+_NONE: Final[Mapping[str, str]] = {}
 _OF_INSTANCES: Final = frozenset({"FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"})
 _LEADERLESS: Final = "LEADER_NOT_AVAILABLE"
 
@@ -297,15 +300,33 @@ class Refusing:
             if _counts(code, [of for _, of in found])
         ]
 
-    def findings(self, causes: Sequence[str] = ()) -> Iterator[Finding]:
+    @property
+    def lacking_replicas(self) -> frozenset[str]:
+        """Return the topics whose writes are refused because too few replicas are in sync."""
+        return frozenset(
+            self._names.name(key.about) or key.about
+            for key, _ in self.refused.items()
+            if error_name(key.error_code) in _LACKING_REPLICAS
+        )
+
+    def findings(
+        self, causes: Sequence[str] = (), waits: Mapping[str, str] = _NONE
+    ) -> Iterator[Finding]:
         """Yield what is refused, one finding for each error and what it is about.
 
         Args:
             causes: what else is wrong that may be behind it, such as addresses of brokers.
+            waits: how long writes waited for followers, by topic; those that time out are not
+                told once more.
         """
         by_rule: dict[str, list[Case]] = {}
         for found in self._groups():
-            evidence = self._evidence(found, causes)
+            first, error = found[0][0], error_name(found[0][0].error_code)
+            wait = waits.get(self._names.name(first.about) or first.about, "")
+            if wait and error == _TIMED_OUT:
+                continue
+            also = [wait] if wait and error in _LACKING_REPLICAS else []
+            evidence = self._evidence(found, [*also, *causes])
             is_over = all(of.is_over for _, of in found)
             is_work = any(key.api_key in _VERBS for key, _ in found)
             rule = ("KD4502" if is_over else "KD4501") if is_work else "KD4503"
@@ -383,7 +404,7 @@ class Refusing:
         if error == "UNKNOWN_TOPIC_OR_PARTITION":
             similar = get_close_matches(about, sorted(self._topics), n=1)
             parts += [f"a topic with a similar name: {name}" for name in similar]
-        if error in {"NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"}:
+        if error in {"NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR", *_LACKING_REPLICAS}:
             parts += causes
         if error in _OF_INSTANCES:
             parts += self.instances.shared(refusal.about)

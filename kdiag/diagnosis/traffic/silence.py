@@ -68,17 +68,20 @@ class BrokerTimes:
         waits: requests that waited long or in vain.
     """
 
-    __slots__ = ("_answers", "_known_until_ns", "_pauses", "waits")
+    __slots__ = ("_answers", "_first_ns", "_known_until_ns", "_pauses", "waits")
 
     def __init__(self) -> None:
         self.waits: list[Wait] = []
         self._answers: dict[int, tuple[int, int]] = {}
+        self._first_ns = 0
         self._known_until_ns = 0
         self._pauses: list[tuple[int, int]] = []
 
     def answered(self, times_ns: Sequence[int]) -> None:
         """Note answers of one connection, of those that came close together the ends."""
         first_ns, last_ns = min(times_ns), max(times_ns)
+        if not 0 < self._first_ns <= first_ns:
+            self._first_ns = first_ns
         close = last_ns - first_ns < LEAST_SILENT_NS // 2
         for time_ns in (first_ns, last_ns) if close else times_ns:
             if time_ns < self._known_until_ns:
@@ -104,6 +107,14 @@ class BrokerTimes:
         """Return from when to when no answer came, up to the end of the capture."""
         ends = [self._answers[bucket] for bucket in sorted(self._answers)]
         return [*self._pauses, *_pauses([*ends, (until_ns, 0)] if ends else [])]
+
+    def has_answered(self, first_ns: int, last_ns: int) -> bool:
+        """Return whether an answer came between two times; of long ago only by the pauses."""
+        if any(first_ns < each < last_ns for ends in self._answers.values() for each in ends):
+            return True
+        last_ns = min(last_ns, self._known_until_ns)
+        is_paused = any(start <= first_ns and last_ns <= end for start, end in self._pauses)
+        return max(first_ns, self._first_ns) < last_ns and not is_paused
 
 
 def _pauses(answers: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ from kdiag.diagnosis.traffic.asking import Asking
 from kdiag.diagnosis.traffic.consuming import Consuming
 from kdiag.diagnosis.traffic.producing import Producing
 from kdiag.diagnosis.traffic.refusing import Refusing
+from kdiag.diagnosis.traffic.replicating import Replicating
 from kdiag.diagnosis.traffic.silence import Silence
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
@@ -43,13 +44,14 @@ class Traffic:
         self.answering = Answering()
         self.refusing = Refusing(names)
         self.silence = Silence()
+        self.replicating = Replicating(names)
 
     @property
     def left_out(self) -> int:
         """Return how often there was no room for a client, a broker or a partition."""
         parts = (
             *(self.producing, self.consuming, self.asking),
-            *(self.answering, self.refusing, self.silence),
+            *(self.answering, self.refusing, self.silence, self.replicating),
         )
         return sum(each.left_out for each in parts)
 
@@ -71,6 +73,7 @@ class Traffic:
             self.answering.add(exchange),
             self.refusing.add(dissection),
             self.silence.add(exchange),
+            self.replicating.add(dissection),
         )
         parts = [each for each in found if each is not None]
         return partial(_again_of, parts) if parts else None
@@ -90,6 +93,7 @@ class Traffic:
                 if response is not None and is_answered:
                     self.producing.learn_partitions(response.message)
                     self.asking.learn_brokers(response.message)
+                    self.replicating.learn_replicas(response.message)
                 self.asking.add_metadata(exchange)
             case api_keys.API_VERSIONS:
                 if response is not None and is_answered:
@@ -98,15 +102,26 @@ class Traffic:
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong, one finding for each problem."""
-        yield from self.silence.findings()
+        silences = list(self.silence.findings())
+        yield from silences
         addresses = self.asking.address_findings()
-        yield from self.refusing.findings([each.title for each in addresses])
+        causes = [each.title for each in addresses]
+        yield from self.refusing.findings(causes, self.replicating.texts())
+        yield from self.replicating.findings(
+            self.refusing.lacking_replicas, [_silent_text(each) for each in silences]
+        )
         yield from addresses
         yield from self.producing.findings()
         yield from self.consuming.findings()
-        yield from self.asking.findings(self.refusing.hindered)
+        slow = {each.evidence["broker"] for each in silences} | self.replicating.brokers()
+        yield from self.asking.findings(self.refusing.hindered, slow)
         yield from self.answering.findings(self.asking.throttled)
         yield from self.asking.version_findings()
+
+
+def _silent_text(finding: Finding) -> str:
+    evidence = finding.evidence
+    return "broker {broker} answered no client from {first} to {last}".format_map(evidence)
 
 
 def _again_of(parts: Sequence[AgainOn], exchange: Exchange) -> Again:

@@ -42,7 +42,12 @@ from kdiag.report.engine import Database
 from kdiag.report.overview.questions import Row, ask, left_out_of
 from kdiag.wire.catalog import APIS
 
-UNTOLD: Final = frozenset({"KD4103", "KD4402", "KD4403", "KD4501", "KD4502", "KD4503"})
+UNTOLD: Final = frozenset(
+    {
+        *("KD4103", "KD4402", "KD4403", "KD4404", "KD4405"),
+        *("KD4501", "KD4502", "KD4503"),
+    }
+)
 """The rules about clients and brokers that tables cannot tell."""
 
 _PACKAGE: Final = "kdiag.report.overview.traffic"
