@@ -46,9 +46,10 @@ def connection_finding(error: ConnectError) -> Finding:
         return found("KD1501", node_id=error.node_id, address=error.address, why=error.why)
     rule_id = _BY_FAULT.get(error.fault) or _BY_LAYER[error.layer]
     host = error.address.partition(" ")[0].rpartition(":")[0]
-    finding = found(
-        rule_id, address=error.address, host=host, layer=str(error.layer), why=error.why
-    )
+    evidence = {"address": error.address, "host": host, "layer": str(error.layer)}
+    if error.fault is Fault.CONTROLLER:
+        evidence["asked"] = ""  # captures have other clients that asked there
+    finding = found(rule_id, **evidence, why=error.why)
     return msgspec.structs.replace(finding, fix=sentence(error.fix)) if error.fix else finding
 
 

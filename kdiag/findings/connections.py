@@ -189,7 +189,7 @@ RULES: Final = {
     ),
     "KD1406": Rule(
         _ERROR,
-        "{address} is a controller's listener",
+        "{address} is a controller's listener{asked}",
         "The listener speaks Kafka's protocol, but does not answer Metadata: controllers have "
         "listeners of their own, which are of no use to clients.",
         "Give the port of a listener for clients.",

@@ -9,6 +9,7 @@
     Changes      what administrators changed just before  `changes`
     Silence      brokers that answered no client for a while  `silence`
     Replicating  writes with acks=all that wait for followers  `replicating`
+    Controllers  clients that were given a controller's port  `controllers`
     Ledgers      what each counts, by who it is about, within bounds  `ledgers`
 
 Exchanges that are like an earlier one are counted without being decoded again, many of a connection

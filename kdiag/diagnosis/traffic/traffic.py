@@ -7,6 +7,7 @@ from typing import Final
 from kdiag.diagnosis.traffic.answering import Answering
 from kdiag.diagnosis.traffic.asking import Asking
 from kdiag.diagnosis.traffic.consuming import Consuming
+from kdiag.diagnosis.traffic.controllers import Controllers
 from kdiag.diagnosis.traffic.producing import Producing
 from kdiag.diagnosis.traffic.refusing import Refusing
 from kdiag.diagnosis.traffic.replicating import Replicating
@@ -45,6 +46,7 @@ class Traffic:
         self.refusing = Refusing(names)
         self.silence = Silence()
         self.replicating = Replicating(names)
+        self.controllers = Controllers()
 
     @property
     def left_out(self) -> int:
@@ -52,6 +54,7 @@ class Traffic:
         parts = (
             *(self.producing, self.consuming, self.asking),
             *(self.answering, self.refusing, self.silence, self.replicating),
+            self.controllers,
         )
         return sum(each.left_out for each in parts)
 
@@ -75,6 +78,7 @@ class Traffic:
             self.silence.add(exchange),
             self.replicating.add(dissection),
         )
+        self.controllers.add(exchange)
         parts = [each for each in found if each is not None]
         return partial(_again_of, parts) if parts else None
 
@@ -98,6 +102,7 @@ class Traffic:
             case api_keys.API_VERSIONS:
                 if response is not None and is_answered:
                     self.asking.add_versions(exchange.connection.broker, response.message)
+                    self.controllers.learn_listener(exchange.connection.broker, response.message)
         return None
 
     def findings(self) -> Iterator[Finding]:
@@ -111,6 +116,7 @@ class Traffic:
             self.refusing.lacking_replicas, [_silent_text(each) for each in silences]
         )
         yield from addresses
+        yield from self.controllers.findings()
         yield from self.producing.findings()
         yield from self.consuming.findings()
         slow = {each.evidence["broker"] for each in silences} | self.replicating.brokers()
