@@ -52,6 +52,11 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     until_ns: int | None = None
     where: Callable[[Dissection, TopicNames], bool] | None = None
 
+    @property
+    def has_whole_groups(self) -> bool:
+        """Return whether groups are chosen as a whole: a part of one is no evidence of silence."""
+        return self == Selection(groups=self.groups, since_ns=self.since_ns, until_ns=self.until_ns)
+
     def may_match(self, exchange: Exchange) -> bool:
         """Return False if an exchange cannot match; its bodies are not read."""
         if self.api_keys and exchange.api_key not in self.api_keys:

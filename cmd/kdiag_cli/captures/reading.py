@@ -45,6 +45,7 @@ from kdiag_cli.output.terminal import say
 
 if TYPE_CHECKING:
     from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
+    from kdiag.diagnosis.rebalance.model import GroupHistory
     from kdiag.findings.finding import Finding  # which loads all rules
     from kdiag.pcap.writer.extract import ExtractCounts  # 10 ms, for one option
 
@@ -225,7 +226,7 @@ class CaptureReading:
             selection: which exchanges are chosen.
             after_batch: is called after each batch of packets; returns whether to go on.
             shows_progress: whether a person at a terminal sees how far the reading is.
-            judges_traffic: whether rebalances are counted, and clients and brokers judged.
+            judges_traffic: whether rebalances are counted, and groups, clients and brokers judged.
 
         Raises:
             CaptureError: an input cannot be read.
@@ -251,6 +252,7 @@ class CaptureReading:
             totals.warnings.append(f"{why}; left out {pipeline.traffic.left_out:,} times")
         is_partial = pipeline.is_partial or totals.gaps or totals.not_understood
         is_partial = is_partial or bool(self._traffic.warnings)
+        histories = _histories(pipeline.groups)
         return CaptureResult(
             pipeline.summary,
             totals,
@@ -259,8 +261,8 @@ class CaptureReading:
             is_interrupted,
             bool(is_partial) or account.is_partial(pipeline.summary),
             None if pipeline.alternatives.is_over else pipeline.alternatives.text(),
-            _findings(pipeline),
-            *_count_rebalances(pipeline.groups),
+            _findings(pipeline, histories if selection.has_whole_groups else ()),
+            *_count_rebalances(histories),
         )
 
     def _judge(self, pipeline: ExchangePipeline, *, with_own: bool) -> None:
@@ -385,24 +387,34 @@ class CaptureReading:
         )
 
 
-def _findings(pipeline: ExchangePipeline) -> "list[Finding]":
+def _findings(pipeline: ExchangePipeline, histories: "Sequence[GroupHistory]") -> "list[Finding]":
     """Return all findings, the worst first."""
     findings = pipeline.recorded.findings()
     if pipeline.traffic is not None:
         findings += pipeline.traffic.findings()
     if pipeline.paths is not None:
         findings += pipeline.paths.findings()
+    if histories:
+        from kdiag.diagnosis.rebalance import findings as of_groups  # noqa: PLC0415 - 12 ms
+
+        findings = of_groups.joined(findings, of_groups.find_all(histories))
     return sorted(findings, key=lambda each: _SEVERITIES.index(each.severity))
 
 
-def _count_rebalances(groups: "CaptureEvents | None") -> tuple[dict[str, int], dict[str, int]]:
-    """Return how many rebalances there were by cause, and by group, the commonest first."""
+def _histories(groups: "CaptureEvents | None") -> "list[GroupHistory]":
+    """Return the histories of all groups, if these were to be followed."""
     events = [] if groups is None else groups.in_order()
     if not events:
-        return {}, {}
+        return []
     from kdiag.diagnosis.rebalance.histories import histories_of  # noqa: PLC0415 - 12 ms
 
-    histories = list(histories_of(events, "capture"))
+    return histories_of(events, "capture")
+
+
+def _count_rebalances(
+    histories: "Sequence[GroupHistory]",
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Return how many rebalances there were by cause, and by group, the commonest first."""
     causes = (str(each.cause.cause) for history in histories for each in history.rebalances)
     by_group = {history.group: len(history.rebalances) for history in histories}
     return dict(Counter(causes).most_common()), dict(Counter(by_group).most_common())

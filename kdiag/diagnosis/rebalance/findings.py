@@ -1,12 +1,14 @@
 """What is wrong with a group, as its rebalances show."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance.model import (
+    FENCED,
+    UNKNOWN,
     CauseKind,
     Confidence,
     GroupHistory,
@@ -16,7 +18,7 @@ from kdiag.diagnosis.rebalance.model import (
 )
 from kdiag.exchange.line.phrase import count as counted
 from kdiag.findings.finding import Finding, found
-from kdiag.findings.rule import Severity
+from kdiag.findings.rule import Severity, is_at_least
 
 _SEVERITIES: Final = tuple(Severity)
 _STORM_COUNT: Final = 10
@@ -30,6 +32,9 @@ _FEWEST_RETURNS: Final = 3
 _LATE_NS: Final = 30 * NS_PER_S
 _COMES: Final = frozenset({CauseKind.MEMBER_JOINED, CauseKind.MEMBER_RESTARTED})
 _GOES: Final = frozenset({CauseKind.MEMBER_LEFT, CauseKind.MEMBER_FAILED})
+_ERRORS: Final = {"KD3304": FENCED, "KD3305": UNKNOWN}
+"""What members are answered in what a rule finds; others have it in their evidence."""
+
 _UNNAMED: Final = "a client without id"
 _FIXES_OF_JOINS: Final = {
     "INCONSISTENT_GROUP_PROTOCOL": (
@@ -45,6 +50,31 @@ _FIXES_OF_JOINS: Final = {
         "have nothing to do"
     ),
 }
+
+
+def find_all(histories: Iterable[GroupHistory]) -> list[Finding]:
+    """Return what is wrong with groups, in the order of their names."""
+    return [finding for history in histories for finding in find(history)]
+
+
+def joined(others: Iterable[Finding], of_groups: Iterable[Finding]) -> list[Finding]:
+    """Return the findings of a capture with those of its groups; of one cause the worse one.
+
+    A refusal is counted by error and group whatever it means (KD45xx). Where a rule for groups says
+    what it means, one of the two is enough.
+    """
+    counted_ones, meant = list(others), list(of_groups)
+    for finding in tuple(meant):
+        error = _ERRORS.get(finding.id, finding.evidence.get("error"))
+        about = f"group {finding.evidence['group']}"
+        for other in tuple(counted_ones):
+            if (other.evidence.get("error"), other.evidence.get("about")) != (error, about):
+                continue
+            if is_at_least(finding.severity, other.severity):
+                counted_ones.remove(other)
+            elif finding in meant:
+                meant.remove(finding)
+    return [*counted_ones, *meant]
 
 
 def find(history: GroupHistory) -> list[Finding]:

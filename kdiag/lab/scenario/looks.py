@@ -153,7 +153,7 @@ class LabLooks:
         histories = [
             each for each in self._recording.histories if wanted.group in {None, each.group}
         ]
-        told = _told(found for each in histories for found in rebalance_findings.find(each))
+        told = _told(rebalance_findings.find_all(histories))
         for history in histories:
             for rebalance in history.rebalances:
                 for cause in rebalance.causes:

@@ -5,8 +5,10 @@ from threading import Event
 
 import pytest
 
-from folders import CAPTURES
+from folders import CAPTURES, DATA
 from kdiag.errors import CaptureError, ReportError
+from kdiag.exchange.selection import Selection
+from kdiag.wire import api_keys
 from kdiag_cli.captures.reading import CaptureReading, run_on_captures
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.captures import CaptureInputs
@@ -134,3 +136,23 @@ def test_a_capture_without_kafka_is_told_by_what_it_has(
     assert capsys.readouterr().err.startswith(
         "kdiag: no Kafka in 3 packets, 1 connection (1 empty)"
     )
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("selection", "ids"),
+    [
+        (Selection(), ["KD3306"]),
+        (Selection(groups=("grp-slow",)), ["KD3306"]),
+        (Selection(api_keys=frozenset({api_keys.JOIN_GROUP, api_keys.LEAVE_GROUP})), []),
+        (Selection(clients=("nobody",)), []),
+    ],
+)
+def test_groups_are_judged_as_a_whole(selection: Selection, ids: list[str]) -> None:
+    """A member whose heartbeats are left out is not silent: groups need all of their requests."""
+    recording = DATA / "rebalances" / "reb_slow_confluent.pcap.gz"
+    reading = CaptureReading(CaptureInputs([str(recording)]))
+
+    result = reading.read(None, selection, shows_progress=False, judges_traffic=True)
+
+    assert [each.id for each in result.findings if each.id.startswith("KD33")] == ids

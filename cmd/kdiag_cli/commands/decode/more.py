@@ -2,6 +2,7 @@
 
 KD4106, a hot partition     kdiag report hot traffic.pcap -p topic=orders
 KD4303, a request given up  kdiag decode traffic.pcap --show 42
+KD3304, about a group       kdiag rebalance explain traffic.pcap --group orders
 any other                   kdiag help KD1407
 """
 
@@ -46,9 +47,16 @@ def command_for(finding: "Finding", files: Sequence[str]) -> str:
         )
     if evidence.get("exchange"):
         return shlex.join(["kdiag", "decode", *files, "--show", str(evidence["exchange"])])
-    if finding.id.startswith("KD6"):
-        return shlex.join(["kdiag", "tune-buffers", *files])
-    if finding.id.startswith("KD1") and "address" in evidence:
-        words = ["kdiag", "decode", *files, "--all", "--errors", "--broker", evidence["address"]]
-        return shlex.join(words)
-    return f"kdiag help {finding.id}"
+    match finding.id[:3]:
+        case "KD3":
+            words = ["kdiag", "rebalance", "explain", *files, "--group", evidence["group"]]
+            if "generation" in evidence:
+                words += ["--generation", str(evidence["generation"])]
+        case "KD6":
+            words = ["kdiag", "tune-buffers", *files]
+        case "KD1" if "address" in evidence:
+            words = ["kdiag", "decode", *files, "--all", "--errors"]
+            words += ["--broker", evidence["address"]]
+        case _:
+            words = ["kdiag", "help", finding.id]
+    return shlex.join(words)

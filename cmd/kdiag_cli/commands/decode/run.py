@@ -241,9 +241,14 @@ class _DecodeRun:
         if result.findings:
             print_findings(self._output, result.findings, more=self._more)
         else:
-            unjudged = "" if self._options.tcp else "; TCP was not judged (--tcp)"
-            judged = "no rule for connections, clients and brokers found a problem"
-            self._output.line(f"{judged}{unjudged}")
+            groups = self._options.selection(self._reading.first_ns).has_whole_groups
+            unjudged = [
+                *(() if groups else ("groups were not judged (filters leave requests out)",)),
+                *(() if self._options.tcp else ("TCP was not judged (--tcp)",)),
+            ]
+            named = "connections, clients, brokers and groups"
+            judged = f"no rule for {named if groups else 'connections, clients and brokers'}"
+            self._output.line("; ".join([f"{judged} found a problem", *unjudged]))
 
     def _more(self, finding: "Finding") -> str:
         """Return the command that shows more of a finding."""

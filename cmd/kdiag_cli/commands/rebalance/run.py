@@ -36,7 +36,7 @@ def _run(options: ExplainOptions, live: LiveOptions) -> ExitCode:
     explained = read_sources(options, live)
     histories, contradictions = join_histories(explained.histories)
     chosen = [each for each in histories if not options.groups or each.group in options.groups]
-    findings = [finding for each in chosen for finding in rebalance_findings.find(each)]
+    findings = rebalance_findings.find_all(chosen)
     warnings = [*explained.warnings, *contradictions, *_absences(options, histories, chosen)]
     output = Output(sys.stdout, is_wide=live.is_wide)
     if live.output is ResultFormat.JSON:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kdiag.clock import NS_PER_MS
-from kdiag.diagnosis.rebalance.findings import find
+from kdiag.diagnosis.rebalance.findings import find_all
 from kdiag.diagnosis.rebalance.model import (
     FENCED,
     NOT_LET_IN,
@@ -58,8 +58,7 @@ class TableHistories(NamedTuple):
     def findings(self) -> list[Finding]:
         """Return what is wrong with the groups, as far as that is sure."""
         untold = OF_REFUSALS if self.bare else frozenset()
-        found = (each for history in self.histories for each in find(history))
-        return [each for each in found if each.id not in untold]
+        return [each for each in find_all(self.histories) if each.id not in untold]
 
 
 def read_histories(database: Database) -> TableHistories:

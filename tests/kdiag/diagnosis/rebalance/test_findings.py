@@ -4,9 +4,9 @@ import pytest
 
 from group_stories.story import GroupStory, client_of
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.rebalance.findings import find
+from kdiag.diagnosis.rebalance.findings import find, joined
 from kdiag.diagnosis.rebalance.histories import histories_of
-from kdiag.findings.finding import Finding
+from kdiag.findings.finding import Finding, found
 from tiers.cases import for_each
 
 
@@ -232,3 +232,24 @@ def test_the_worst_stands_first() -> None:
 
     assert severities == sorted(severities, key=["error", "warning", "info"].index)
     assert {"error", "info"} <= set(severities)
+
+
+@pytest.mark.parametrize(
+    ("about", "error", "rule", "ids"),
+    [
+        ("group orders", "FENCED_INSTANCE_ID", "KD4501", ["KD3304"]),
+        ("group orders", "FENCED_INSTANCE_ID", "KD4502", ["KD3304"]),
+        ("group others", "FENCED_INSTANCE_ID", "KD4501", ["KD4501", "KD3304"]),
+        ("group orders", "NOT_COORDINATOR", "KD4501", ["KD4501", "KD3304"]),
+    ],
+)
+def test_one_cause_is_one_finding(about: str, error: str, rule: str, ids: list[str]) -> None:
+    """What an error means stands in for how often it was answered, of the same group alone."""
+    story = GroupStory()
+    story.answer(story.ask("a", instance_id="pod-1"), 1, members={"a": "pod-1"})
+    story.beat("a", 1, error="FENCED_INSTANCE_ID")
+    story.beat("a", 1, error="FENCED_INSTANCE_ID")
+    words = dict.fromkeys(("who", "what", "asked", "apis", "when", "because", "advice"), "-")
+    refusal = found(rule, about=about, error=error, count=2, **words)
+
+    assert [each.id for each in joined([refusal], findings_of(story))] == ids

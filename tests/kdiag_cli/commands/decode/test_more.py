@@ -44,6 +44,12 @@ def test_the_command_names_what_it_is_about() -> None:
     assert command_for(found("KD1101", address="b:1"), ["x.pcap"]) == (
         "kdiag decode x.pcap --all --errors --broker b:1"
     )
+    errors = {"commits": "1 commit", "errors": "X 1", "error": "X"}
+    assert command_for(found("KD3307", group="a b", **errors), ["x.pcap"]) == (
+        "kdiag rebalance explain x.pcap --group 'a b'"
+    )
+    late = found("KD3311", **EVERYTHING | {"host": "h", "wait_s": 1, "generation": 7})
+    assert command_for(late, ["x.pcap"]).endswith("--group group --generation 7")
 
 
 @pytest.mark.parametrize("files", [[], ["-"], ["a", "b", "c", "d"]])

@@ -1,7 +1,7 @@
 """What is wrong, as a page tells it, and which of it was not judged.
 
-captures    what their reading proved, and their groups, by the tables that were made of them
-tables      all of it by them, as far as they go
+captures    what their reading proved
+tables      what was made of captures, as far as they go
 """
 
 from collections.abc import Iterable, Iterator
@@ -56,18 +56,17 @@ def judge_captures(database: Database, findings: Iterable[Finding]) -> Judged:
 
     Args:
         database: the tables that were made of them, with bodies and what TCP did.
-        findings: what their reading proved: all but what is wrong with groups.
+        findings: what their reading proved.
 
     Raises:
         ReportError: if the tables cannot be read, or memory is full.
     """
     found = PageFindings()
     found.add(findings)
-    notes = [Remark("note", each) for each in _groups(database, found)]
     limits = ConnectionLimitRows()
     for each in followed_connections(database, ALWAYS):
         limits.add(*each)
-    return Judged(found, notes, list(limits.parts()))
+    return Judged(found, [], list(limits.parts()))
 
 
 def judge_folder(database: Database, times: TimeRange) -> Judged:
