@@ -28,7 +28,7 @@ RULES: Final = {
     "KD3303": Rule(
         _WARNING,
         "the members of group {group} waited {wait_s} s for {client} at {host} to join generation "
-        "{generation}",
+        "{generation}: it knew of the rebalance, and sent its JoinGroup {program} later",
         "A rebalance of a classic group lasts until the slowest member calls poll() again, up to "
         "its max.poll.interval.ms.",
         "Have that program do less between two polls: lower max.poll.records, or hand the work to "
@@ -107,6 +107,16 @@ RULES: Final = {
         "A classic group takes members that share an assignor with all others, whose session "
         "timeout is within the limits of the brokers, and not more of them than group.max.size.",
         "{fix}.",
+    ),
+    "KD3313": Rule(
+        _INFO,
+        "the members of group {group} waited {wait_s} s for {client} at {host} to join generation "
+        "{generation}: {told_s} s until its next heartbeat, as its heartbeats are {beats_s:g} s "
+        "apart, and {program} from there to its JoinGroup",
+        "A member of a classic group learns from the answer to its next heartbeat that the group "
+        "rebalances; the others wait for it until then.",
+        "Set a shorter heartbeat.interval.ms for {client} (by default 3 s, at most a third of "
+        "session.timeout.ms).",
     ),
 }
 """By id."""

@@ -33,7 +33,6 @@ from kdiag.diagnosis.rebalance.model import (
     Confidence,
     EvidencePlace,
     GroupHistory,
-    GroupMember,
     GroupType,
     Phases,
     Rebalance,
@@ -42,7 +41,7 @@ from kdiag.diagnosis.rebalance.model import (
     unseen_rebalances,
 )
 from kdiag.diagnosis.rebalance.moves import Assignments, moved_between
-from kdiag.diagnosis.rebalance.roster import Member, Roster
+from kdiag.diagnosis.rebalance.roster import Member, Roster, Summons
 
 _TO_JOIN_AGAIN: Final = "REBALANCE_IN_PROGRESS"
 _UNASKED: Final = "nobody told it to, and nobody had come or gone"
@@ -108,6 +107,7 @@ class ClassicGroup:
         is_new = self._roster.is_given(event.member_id)
         member = self._roster.seen(event.member_id, event.client, event.at_ns)
         member.info.instance_id = event.instance_id or member.info.instance_id
+        member.asks(event.at_ns)
         if is_new:
             self._joined(event, event.member_id, Confidence.CERTAIN)
         elif self._roster.is_present(event.member_id):
@@ -196,12 +196,18 @@ class ClassicGroup:
         member.in_generation(event.generation)
         self._roster.add(event.member_id, asked.instance_id)
         if self._open is not None:
-            self._note_join(self._open, event)
+            self._note_join(self._open, event, member)
             if event.members is not None:
                 self._compare(self._open, event.members, event.at_ns)
 
     def _put_right(self, made: list[RebalanceCause], generation: int) -> None:
-        """Give what a join caused to the generation that its answer tells."""
+        """Give what a join caused to the generation that its answer tells.
+
+        The answer to a member that asks again may be the generation that is there: it made none.
+        """
+        if generation == self._generation:
+            unmade = [each for each in made if each.confidence is not Confidence.CERTAIN]
+            self._waiting = [each for each in self._waiting if each not in unmade]
         evidence = {each.evidence for each in made}
         for rebalance in self.history.rebalances[-2:]:
             known = [each for each in rebalance.causes if each.evidence in evidence]
@@ -247,15 +253,21 @@ class ClassicGroup:
             self._roster.replace(former, event.member_id, instance)
         return True
 
-    def _note_join(self, rebalance: Rebalance, event: JoinAnswered) -> None:
-        client = event.asked.client
+    def _note_join(self, rebalance: Rebalance, event: JoinAnswered, member: Member) -> None:
+        """Note how a member came to join; one that is in the generation may ask once more."""
+        client, summons = event.asked.client, member.summons
+        member.summons = Summons()
+        if event.member_id in rebalance.phases:
+            return
         rebalance.phases[event.member_id] = Phases(
             member_id=event.member_id,
             client_id=client.client_id,
             client_host=client.host,
             find_coordinator_ns=self._found.pop((client.client_id, client.host), None),
-            asked_ns=event.asked.at_ns,
+            asked_ns=summons.asked_ns or event.asked.at_ns,
             joined_ns=event.at_ns,
+            told_ns=None if summons.is_held_up else summons.told_ns,
+            beat_gap_ns=summons.beat_gap_ns,
         )
 
     def _compare(self, rebalance: Rebalance, members: dict[str, str | None], at_ns: int) -> None:
@@ -277,48 +289,13 @@ class ClassicGroup:
                     f"it is not among the {len(before)} members of generation {rebalance.previous}"
                 )
                 rebalance.causes.append(
-                    self._inferred(CauseKind.MEMBER_JOINED, member_id, since_ns, note)
+                    self._roster.inferred(CauseKind.MEMBER_JOINED, member_id, since_ns, note)
                 )
             for member_id in before.keys() - members.keys() - named:
                 if before[member_id] not in returned:
-                    rebalance.causes.append(self._gone(member_id, since_ns))
+                    rebalance.causes.append(self._roster.gone(member_id, since_ns))
         self._roster.settle(members)
         rebalance.causes.sort(key=lambda cause: cause.at_ns)
-
-    def _gone(self, member_id: str, since_ns: int) -> RebalanceCause:
-        """Return what became of a member that is in the list no more, and said nothing."""
-        member = self._roster.member(member_id)
-        if member is None or not member.session_timeout_ns:
-            note = "it is gone; whether it left or failed was not seen"
-            return self._inferred(CauseKind.UNKNOWN, member_id, since_ns, note)
-        expiry_ns = member.last_heard_ns + member.session_timeout_ns
-        silent_ns = since_ns - member.last_heard_ns
-        timeout_s = member.session_timeout_ns / 1e9
-        if silent_ns >= member.session_timeout_ns * _NEARLY:
-            note = f"silent for {silent_ns / 1e9:.1f} s, with a session timeout of {timeout_s:g} s"
-            return self._inferred(
-                CauseKind.MEMBER_FAILED, member_id, min(expiry_ns, since_ns), note
-            )
-        note = "it did not join again, and is gone; whether it left or failed was not seen"
-        return self._inferred(CauseKind.UNKNOWN, member_id, since_ns, note)
-
-    def _inferred(self, kind: CauseKind, member_id: str, at_ns: int, note: str) -> RebalanceCause:
-        is_open = kind is CauseKind.UNKNOWN
-        member = self._roster.member(member_id)
-        info = GroupMember(member_id=member_id, first_ns=at_ns, last_ns=at_ns)
-        info = info if member is None else member.info
-        return RebalanceCause(
-            cause=kind,
-            confidence=Confidence.UNKNOWN if is_open else Confidence.LIKELY,
-            at_ns=at_ns,
-            member_id=member_id,
-            instance_id=info.instance_id,
-            client_id=info.client_id,
-            client_host=info.client_host,
-            software=info.software,
-            note=note,
-            evidence=() if member is None or member.evidence is None else (member.evidence,),
-        )
 
     def _sync_asked(self, event: SyncAsked) -> None:
         self._heard(event.member_id, event.client, event.at_ns, event.generation)
@@ -347,7 +324,7 @@ class ClassicGroup:
     def _beat(self, event: Beat) -> None:
         if event.error in {None, _TO_JOIN_AGAIN}:
             member = self._heard(event.member_id, event.client, event.at_ns, event.generation)
-            member.evidence = event.evidence
+            member.beats(event)
         if event.error is not None:
             self._note_error(event, event.error)
             return
@@ -376,6 +353,10 @@ class ClassicGroup:
     def _note_error(self, event: Beat | SyncAnswered | JoinAnswered, error: str) -> None:
         if self.history.refusals.note_lost_coordinator(error):
             self._lost_coordinator = error
+            asked_by = event.asked.member_id if isinstance(event, JoinAnswered) else event.member_id
+            held_up = self._roster.member(asked_by)
+            if held_up is not None:
+                held_up.summons.is_held_up = True
             return
         self._count_refusal(event, error)
         if error == _TO_JOIN_AGAIN and self._first_sign_ns is None:
@@ -558,8 +539,6 @@ class ClassicGroup:
 
 
 _GONE_IN_SILENCE: Final = {CauseKind.UNKNOWN, CauseKind.MEMBER_FAILED}
-_NEARLY: Final = 0.9
-"""Of a session timeout: packets are seen a little later than the broker counts from."""
 
 
 def _nothing_seen(rebalance: Rebalance) -> RebalanceCause:

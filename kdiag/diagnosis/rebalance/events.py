@@ -113,6 +113,7 @@ class Beat(NamedTuple):
         error: Kafka's name; None for success.
         is_answered: whether the answer was seen.
         is_heartbeat: whether it was a heartbeat; commits tell the generation as well.
+        asked_ns: when it was sent; `at_ns` is the moment of the answer.
     """
 
     at_ns: int
@@ -124,6 +125,7 @@ class Beat(NamedTuple):
     error: str | None
     is_answered: bool
     is_heartbeat: bool = True
+    asked_ns: int = 0
 
 
 class Leaving(NamedTuple):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from kdiag.clock import NS_PER_S
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.rebalance.model import (
     FENCED,
     UNKNOWN,
@@ -13,8 +13,8 @@ from kdiag.diagnosis.rebalance.model import (
     Confidence,
     GroupHistory,
     GroupType,
-    Rebalance,
     RebalanceCause,
+    Slowest,
 )
 from kdiag.exchange.line.phrase import count as counted
 from kdiag.findings.finding import Finding, found
@@ -25,6 +25,9 @@ _STORM_COUNT: Final = 10
 _STORM_NS: Final = 300 * NS_PER_S
 _FEWEST_TO_BLAME: Final = 5
 _LONG_WAIT_NS: Final = 3 * NS_PER_S
+_RARE_BEATS_NS: Final = _LONG_WAIT_NS + NS_PER_S // 4
+"""Heartbeats further apart than by default, 3 s, and what a timer adds to that."""
+
 _FEWEST_FENCINGS: Final = 2
 _FEWEST_RESTARTS: Final = 3
 _RESTART_NS: Final = 300 * NS_PER_S
@@ -132,24 +135,48 @@ def _culprit(history: GroupHistory) -> Iterator[Finding]:
 
 
 def _waits(history: GroupHistory) -> Iterator[Finding]:
+    """Find whom the others waited for: its program, or until it heard of the rebalance."""
     if history.type is not GroupType.CLASSIC:
         return  # in the others nobody waits for all to join
-    worst: tuple[int, Rebalance] | None = None
-    for rebalance in history.rebalances:
-        slowest = rebalance.slowest
-        if slowest is not None and (worst is None or slowest.wait_ns > worst[0]):
-            worst = (slowest.wait_ns, rebalance)
-    if worst is not None and worst[0] >= _LONG_WAIT_NS:
-        slowest = worst[1].slowest
-        assert slowest is not None
-        yield found(
-            "KD3303",
-            group=history.group,
-            client=slowest.phases.client_id or _UNNAMED,
-            host=slowest.phases.client_host,
-            wait_s=round(worst[0] / NS_PER_S, 1),
-            generation=worst[1].generation,
-        )
+    waits = [
+        (each.slowest, each.slowest.program_ns, each.generation)
+        for each in history.rebalances
+        if each.slowest is not None and each.cause.cause is not CauseKind.COORDINATOR_MOVED
+    ]
+    known = [(slowest, of, generation) for slowest, of, generation in waits if of is not None]
+    if not known:
+        return
+    slowest, program_ns, generation = max(known, key=lambda each: each[1])
+    if program_ns >= _LONG_WAIT_NS:
+        yield _wait("KD3303", history, slowest, generation)
+        return
+    slowest, program_ns, generation = max(known, key=lambda each: each[0].wait_ns - each[1])
+    gap_ns = slowest.phases.beat_gap_ns or 0
+    if slowest.wait_ns - program_ns >= _LONG_WAIT_NS and gap_ns >= _RARE_BEATS_NS:
+        yield _wait("KD3313", history, slowest, generation)
+
+
+def _wait(rule: str, history: GroupHistory, slowest: Slowest, generation: int) -> Finding:
+    program_ns, gap_ns = slowest.program_ns or 0, slowest.phases.beat_gap_ns
+    return found(
+        rule,
+        group=history.group,
+        client=slowest.phases.client_id or _UNNAMED,
+        host=slowest.phases.client_host,
+        wait_s=round(slowest.wait_ns / NS_PER_S, 1),
+        told_s=round((slowest.wait_ns - program_ns) / NS_PER_S, 1),
+        program=_span_text(program_ns),
+        program_ms=round(program_ns / NS_PER_MS, 1),
+        beats_s=None if gap_ns is None else round(gap_ns / NS_PER_S, 1),
+        generation=generation,
+    )
+
+
+def _span_text(time_ns: int) -> str:
+    """Return a span of time: `12 ms`, `4.3 s`."""
+    if time_ns < NS_PER_S:
+        return f"{time_ns / NS_PER_MS:.0f} ms"
+    return f"{time_ns / NS_PER_S:.1f} s"
 
 
 def _fenced(history: GroupHistory) -> Iterator[Finding]:

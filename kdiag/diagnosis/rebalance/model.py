@@ -106,6 +106,9 @@ class Phases(msgspec.Struct, kw_only=True):
         joined_ns: when that was answered.
         synced_ns: when it had its assignment.
         first_heartbeat_ns, first_fetch_ns: when it first did so behind that.
+        told_ns: when it sent the heartbeat whose answer had it join again; None, too, where brokers
+            held it up after that.
+        beat_gap_ns: how long before that heartbeat it had sent the last one.
     """
 
     member_id: str
@@ -117,6 +120,8 @@ class Phases(msgspec.Struct, kw_only=True):
     synced_ns: int | None = None
     first_heartbeat_ns: int | None = None
     first_fetch_ns: int | None = None
+    told_ns: int | None = None
+    beat_gap_ns: int | None = None
 
 
 class Slowest(NamedTuple):
@@ -129,6 +134,17 @@ class Slowest(NamedTuple):
 
     phases: Phases
     wait_ns: int
+
+    @property
+    def program_ns(self) -> int | None:
+        """Return how long of that it knew that it was to join; None where that was not seen.
+
+        The rest it spent before the heartbeat with which it learned of the rebalance.
+        """
+        told_ns, asked_ns = self.phases.told_ns, self.phases.asked_ns
+        if told_ns is None or asked_ns is None:
+            return None
+        return min(self.wait_ns, asked_ns - told_ns)
 
 
 class Rebalance(msgspec.Struct, kw_only=True):

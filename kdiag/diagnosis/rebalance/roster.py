@@ -1,10 +1,44 @@
 """Who is in a group: its members as they are seen, and the lists that its leader is told."""
 
-from kdiag.diagnosis.rebalance.events import Client, JoinAsked, Leaving, Subscription
-from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupMember
+from typing import Final
+
+import msgspec
+
+from kdiag.clock import NS_PER_S
+from kdiag.diagnosis.rebalance.events import Beat, Client, JoinAsked, Leaving, Subscription
+from kdiag.diagnosis.rebalance.model import (
+    CauseKind,
+    Confidence,
+    EvidencePlace,
+    GroupMember,
+    RebalanceCause,
+)
 
 Place = tuple[str | None, str | None]
 """A client id and a host: what a program keeps when it is restarted."""
+
+
+_PROMPT_NS: Final = NS_PER_S // 10
+"""Heartbeats are answered at once; a later answer is a wait for the broker, not for the member."""
+
+_NEARLY: Final = 0.9
+"""Of a session timeout: packets are seen a little later than the broker counts from."""
+
+
+class Summons(msgspec.Struct):
+    """How a member comes to join again.
+
+    Attributes:
+        told_ns: when it sent the heartbeat whose answer had it join; None unless one did.
+        beat_gap_ns: how long before that one it had sent the last one.
+        asked_ns: when it first asked to join; None until then.
+        is_held_up: whether brokers did not coordinate the group when it asked.
+    """
+
+    told_ns: int | None = None
+    beat_gap_ns: int | None = None
+    asked_ns: int | None = None
+    is_held_up: bool = False
 
 
 class Member:
@@ -20,6 +54,8 @@ class Member:
         evidence: where its last heartbeat is.
         left: how it left; None unless it did.
         connections: those that it used.
+        beat_ns: when it sent its last heartbeat that was answered well; None before one.
+        summons: how it comes to join the next generation.
     """
 
     def __init__(self, info: GroupMember) -> None:
@@ -33,6 +69,24 @@ class Member:
         self.evidence: EvidencePlace | None = None
         self.left: Leaving | None = None
         self.connections: set[str] = set()
+        self.beat_ns: int | None = None
+        self.summons = Summons()
+
+    def beats(self, event: Beat) -> None:
+        """Note a heartbeat that went well, or that had it join again."""
+        self.evidence = event.evidence
+        is_prompt = event.at_ns - event.asked_ns < _PROMPT_NS
+        sent_ns = event.asked_ns if is_prompt else event.at_ns
+        if event.error is None:
+            self.beat_ns = sent_ns if event.is_heartbeat else self.beat_ns
+        elif self.summons.told_ns is None:
+            gap_ns = None if self.beat_ns is None else sent_ns - self.beat_ns
+            self.summons = Summons(sent_ns, gap_ns if event.is_heartbeat else None)
+
+    def asks(self, at_ns: int) -> None:
+        """Note that it asks to join."""
+        if self.summons.asked_ns is None:
+            self.summons.asked_ns = at_ns
 
     def wants(self, asked: JoinAsked, generation: int | None) -> None:
         """Note what it asks for, and in which generation."""
@@ -161,6 +215,41 @@ class Roster:
         """Return the id of a member of the same client and host that is gone without leaving."""
         known = self._gone.get((client.client_id, client.host))
         return known if known != member_id else None
+
+    def gone(self, member_id: str, since_ns: int) -> RebalanceCause:
+        """Return what became of a member that is in the list no more, and said nothing."""
+        member = self._members.get(member_id)
+        if member is None or not member.session_timeout_ns:
+            note = "it is gone; whether it left or failed was not seen"
+            return self.inferred(CauseKind.UNKNOWN, member_id, since_ns, note)
+        expiry_ns = member.last_heard_ns + member.session_timeout_ns
+        silent_ns = since_ns - member.last_heard_ns
+        timeout_s = member.session_timeout_ns / NS_PER_S
+        if silent_ns >= member.session_timeout_ns * _NEARLY:
+            silent = f"silent for {silent_ns / NS_PER_S:.1f} s"
+            note = f"{silent}, with a session timeout of {timeout_s:g} s"
+            return self.inferred(CauseKind.MEMBER_FAILED, member_id, min(expiry_ns, since_ns), note)
+        note = "it did not join again, and is gone; whether it left or failed was not seen"
+        return self.inferred(CauseKind.UNKNOWN, member_id, since_ns, note)
+
+    def inferred(self, kind: CauseKind, member_id: str, at_ns: int, note: str) -> RebalanceCause:
+        """Return a cause that the lists of members show, and no request."""
+        is_open = kind is CauseKind.UNKNOWN
+        member = self._members.get(member_id)
+        info = GroupMember(member_id=member_id, first_ns=at_ns, last_ns=at_ns)
+        info = info if member is None else member.info
+        return RebalanceCause(
+            cause=kind,
+            confidence=Confidence.UNKNOWN if is_open else Confidence.LIKELY,
+            at_ns=at_ns,
+            member_id=member_id,
+            instance_id=info.instance_id,
+            client_id=info.client_id,
+            client_host=info.client_host,
+            software=info.software,
+            note=note,
+            evidence=() if member is None or member.evidence is None else (member.evidence,),
+        )
 
     def turn(self) -> None:
         """Begin a generation: those present, if they are all, are those before it."""

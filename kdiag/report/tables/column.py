@@ -35,7 +35,7 @@ CAUSES: Final = (
 PHASES: Final = (
     "array<struct<member_id:string,client_id:string,client_host:string,find_coordinator_ns:bigint,"
     "asked_ns:bigint,joined_ns:bigint,synced_ns:bigint,first_heartbeat_ns:bigint,"
-    "first_fetch_ns:bigint>>"
+    "first_fetch_ns:bigint,told_ns:bigint,beat_gap_ns:bigint>>"
 )
 MOVES: Final = "array<struct<topic:string,partition:int,source:string,target:string>>"
 

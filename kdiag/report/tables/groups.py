@@ -111,6 +111,8 @@ def _phase_cell(phases: Phases) -> dict[str, Any]:
         "synced_ns": phases.synced_ns,
         "first_heartbeat_ns": phases.first_heartbeat_ns,
         "first_fetch_ns": phases.first_fetch_ns,
+        "told_ns": phases.told_ns,
+        "beat_gap_ns": phases.beat_gap_ns,
     }
 
 

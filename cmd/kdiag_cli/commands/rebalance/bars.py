@@ -3,6 +3,8 @@
 member           █ waits for JoinGroup  ▒ for SyncGroup
 app …0f3e2b81    ████████████████▒▒······  join 2.1 s, sync 0.3 s
 app …77d1c04a    ···············█▒▒······  join 12 ms, sync 0.3 s  slowest, 2.0 s
+
+slowest: heartbeat 4.0 s, JoinGroup 12 ms    where it was seen when it learned of the rebalance
 """
 
 from collections.abc import Sequence
@@ -113,4 +115,8 @@ def _mark(rebalance: Rebalance, phases: Phases) -> str:
     slowest = rebalance.slowest
     if slowest is None or slowest.phases is not phases or slowest.wait_ns <= 0:
         return ""
-    return f"  slowest, {duration(slowest.wait_ns)}"
+    program_ns = slowest.program_ns
+    if program_ns is None:
+        return f"  slowest, {duration(slowest.wait_ns)}"
+    unheard = duration(slowest.wait_ns - program_ns)
+    return f"  slowest: heartbeat {unheard}, JoinGroup {duration(program_ns)}"

@@ -53,6 +53,7 @@ def rebalance_document(rebalance: Rebalance) -> dict[str, Any]:
             "client_id": slowest.phases.client_id,
             "client_host": slowest.phases.client_host,
             "wait_ms": milliseconds(slowest.wait_ns),
+            "program_ms": milliseconds(slowest.program_ns),
         },
         "moved": _moved(rebalance.moved),
     }

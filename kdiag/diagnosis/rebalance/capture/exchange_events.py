@@ -189,6 +189,7 @@ def _beat(dissection: Dissection, request: Any, generation: int, *, is_heartbeat
         error=None if answer is None else _error(dissection.error_code),
         is_answered=answer is not None,
         is_heartbeat=is_heartbeat,
+        asked_ns=_asked_ns(dissection),
     )
 
 

@@ -1,5 +1,7 @@
 from typing import Any
 
+import msgspec
+
 from group_stories.story import MS, GroupStory, S, client_of, share
 from kdiag.diagnosis.rebalance.classic import ClassicGroup
 from kdiag.diagnosis.rebalance.events import (
@@ -381,3 +383,23 @@ def test_what_the_coordinator_refuses_is_counted() -> None:
     assert refusals.commits == {"ILLEGAL_GENERATION": 1}
     assert refusals.unknown == {"b": 1}
     assert refusals.fenced == {"i-1": 1}
+
+
+def test_a_member_that_asks_again_changes_nothing_of_a_settled_generation() -> None:
+    """A follower is answered the generation that is there, and needs its assignment once more."""
+    story = two_members()
+    story.leave("gone")
+    story.form(5, "a", "b")
+    ended_ns = story.now_ns
+    before = {key: msgspec.structs.replace(each) for key, each in last_of(story).phases.items()}
+    story.wait(4)
+    story.answer(story.ask("b"), 5)
+    story.sync(5, {"b": share(1)})
+
+    rebalance = last_of(story)
+
+    assert rebalance.phases == before
+    assert rebalance.ended_ns == ended_ns
+    story.leave("c")
+    story.join(6, "a", "b")
+    assert causes(last_of(story)) == [("member_left", "certain", "c")]

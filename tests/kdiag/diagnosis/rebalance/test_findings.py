@@ -61,22 +61,71 @@ def test_a_group_that_rebalances_again_and_again_is_a_storm() -> None:
             assert findings["KD3301"].evidence["cause"] == "member_left"
 
 
-def test_the_member_for_which_all_wait_is_named() -> None:
-    """It asks to join three seconds behind the others, or more."""
-    for wait_s, ids in ((3.2, ["KD3303"]), (2.5, [])):
-        story = GroupStory()
-        story.form(1, "a", "slow")
-        story.leave("gone")
-        first = story.ask("a")
-        story.wait(wait_s)
-        last = story.ask("slow")
-        story.answer(last, 2)
-        story.answer(first, 2, members={"a": None, "slow": None})
-        findings = findings_of(story)
-        assert [each.id for each in findings] == ids
-        if findings:
-            assert findings[0].evidence["client"] == "app-slow"
-            assert findings[0].evidence["wait_s"] == pytest.approx(wait_s, abs=0.1)
+def late_join(
+    told_s: float, joins_s: float, *, beats_s: float = 3, refusal: str | None = None
+) -> GroupStory:
+    """Return a group whose member `slow` joins last.
+
+    Args:
+        told_s: when its heartbeat has it join, in seconds behind the other's JoinGroup.
+        joins_s: how much later it does.
+        beats_s: how long before that heartbeat it sent the last one.
+        refusal: what its JoinGroup is answered meanwhile, if that fails.
+    """
+    story = GroupStory()
+    story.form(1, "a", "slow")
+    story.beat("slow", 1, asked_ns=story.now_ns)
+    story.wait(max(0, beats_s - told_s))
+    story.leave("gone")
+    first = story.ask("a")
+    story.wait(told_s)
+    story.beat("slow", 1, error="REBALANCE_IN_PROGRESS", asked_ns=story.now_ns)
+    if refusal is not None:
+        story.answer(story.ask("slow"), -1, error=refusal)
+    story.wait(joins_s)
+    last = story.ask("slow")
+    story.answer(last, 2)
+    story.answer(first, 2, members={"a": None, "slow": None})
+    return story
+
+
+@pytest.mark.parametrize(
+    ("facts", "ids"),
+    [
+        ({"told_s": 0.1, "joins_s": 3.2}, ["KD3303"]),
+        ({"told_s": 0.1, "joins_s": 2.5}, []),
+        ({"told_s": 5, "joins_s": 3.2, "beats_s": 6}, ["KD3303"]),
+        ({"told_s": 5, "joins_s": 0.01, "beats_s": 6}, ["KD3313"]),
+        ({"told_s": 2.9, "joins_s": 0.2, "beats_s": 3}, []),
+        ({"told_s": 3, "joins_s": 0.2, "beats_s": 3}, []),
+        ({"told_s": 0.1, "joins_s": 4, "refusal": "NOT_COORDINATOR"}, ["KD3310"]),
+        ({"told_s": 0.1, "joins_s": 4, "refusal": "COORDINATOR_LOAD_IN_PROGRESS"}, ["KD3310"]),
+    ],
+)
+def test_a_member_is_blamed_from_when_it_knows(facts: dict[str, Any], ids: list[str]) -> None:
+    """Until its next heartbeat it cannot know; what the coordinator takes is not its program's."""
+    findings = findings_of(late_join(**facts))
+
+    assert [each.id for each in findings] == ids
+    for each in findings:
+        if each.id != "KD3310":
+            assert each.evidence["client"] == "app-slow"
+            assert each.evidence["told_s"] == pytest.approx(facts["told_s"], abs=0.1)
+            assert each.evidence["program_ms"] == pytest.approx(facts["joins_s"] * 1000, abs=10)
+            assert ("max.poll.records" in each.fix) == (each.id == "KD3303")
+
+
+def test_a_member_that_joins_last_unasked_is_not_blamed() -> None:
+    """It is not known when it learned of the rebalance."""
+    story = GroupStory()
+    story.form(1, "a", "slow")
+    story.leave("gone")
+    first = story.ask("a")
+    story.wait(5)
+    story.answer(story.ask("slow"), 2)
+    story.answer(first, 2, members={"a": None, "slow": None})
+
+    assert findings_of(story) == []
 
 
 def test_two_processes_with_one_instance_id() -> None:
