@@ -48,7 +48,7 @@ LARGE = {
     "CaptureDecoder": (23, 35),
     "CaptureReader": (14, 12),
     "Channel": (16, 24),
-    "ClassicGroup": (12, 35),
+    "ClassicGroup": (12, 34),
     "ClassicRebalance": (3, 26),
     "ClusterClient": (9, 29),
     "ClusterConnectionStates": (4, 28),

@@ -44,8 +44,8 @@ RULES: Final = {
     ),
     "KD3305": Rule(
         _WARNING,
-        "{client} at {host} was removed from group {group} while it lived: it was told {count} "
-        "times that it is no member",
+        "{client} at {host}{port} stood still from {since} to {back}, and was removed from group "
+        "{group} while it lived: generation {generation} is without it",
         "Its heartbeats did not reach the coordinator within session.timeout.ms, or its JoinGroup "
         "came too late, but its process went on.",
         "Look for pauses of that program or machine (garbage collection, suspended containers, the "
@@ -117,6 +117,15 @@ RULES: Final = {
         "rebalances; the others wait for it until then.",
         "Set a shorter heartbeat.interval.ms for {client} (by default 3 s, at most a third of "
         "session.timeout.ms).",
+    ),
+    "KD3314": Rule(
+        _WARNING,
+        "{client} at {host}{port} failed: it was silent since {since} and was removed from group "
+        "{group} at about {removed}, which made generation {generation}",
+        "The coordinator removes a member that sends no heartbeat within its session timeout: its "
+        "process was killed or stood still, its network failed, or it ended without leaving.",
+        "See that program's log and its machine. A program that ends is to close its consumer, "
+        "which leaves the group at once.",
     ),
 }
 """By id."""

@@ -15,7 +15,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.fence import blame
 from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.exchange.selection import Selection, is_in_order
-from kdiag.exchange.summary.counts import Summary
+from kdiag.exchange.summary.counts import Summary, watch_all
 from kdiag.pcap.decoder import Item
 from kdiag.wire import api_keys
 from kdiag_cli.captures.alternatives import Alternatives
@@ -117,10 +117,10 @@ class ExchangePipeline:
             if isinstance(item, Connection) and self._selection.matches_connection(item):
                 paths.end(item)
 
-    def judge(self, traffic: "Traffic") -> None:
-        """Have the clients and brokers judged by what is chosen."""
-        self.traffic = traffic
-        self.summary.watch = traffic.add
+    def judge(self, traffic: "Traffic", groups: "CaptureEvents") -> None:
+        """Have the clients, brokers and groups judged by what is chosen."""
+        self.traffic, self.groups = traffic, groups
+        self.summary.watch = watch_all([traffic.add, lambda of: groups.again_on(of.exchange)])
 
     def finish(self) -> None:
         """Pass on the exchanges that still wait for names, and finish the printer."""

@@ -270,8 +270,7 @@ class CaptureReading:
         from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents  # noqa: PLC0415 - 8 ms
         from kdiag.diagnosis.traffic.traffic import Traffic  # noqa: PLC0415 - as above
 
-        pipeline.groups = CaptureEvents(self.names.name)
-        pipeline.judge(Traffic(self.names, with_own=with_own))
+        pipeline.judge(Traffic(self.names, with_own=with_own), CaptureEvents(self.names.name))
         if self._follows_tcp:
             from kdiag.diagnosis.tcp.worst_connections import WorstConnections  # noqa: PLC0415 - as above
 

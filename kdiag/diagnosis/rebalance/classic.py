@@ -20,6 +20,7 @@ from kdiag.diagnosis.rebalance.events import (
     CoordinatorFound,
     Event,
     FetchBegan,
+    FetchesPaused,
     JoinAnswered,
     JoinAsked,
     Leaving,
@@ -29,6 +30,7 @@ from kdiag.diagnosis.rebalance.events import (
     SyncAsked,
 )
 from kdiag.diagnosis.rebalance.model import (
+    UNKNOWN,
     CauseKind,
     Confidence,
     EvidencePlace,
@@ -84,10 +86,18 @@ class ClassicGroup:
                 self._beat(event)
             case Leaving():
                 self._leaving(event)
+            case _:
+                self._seen_beside(event)
+
+    def _seen_beside(self, event: Event) -> None:
+        """Take what tells nothing of the membership by itself."""
+        match event:
             case CoordinatorFound():
                 self._found[event.client.client_id, event.client.host] = event.took_ns
             case FetchBegan():
                 self._fetched(event.client, event.at_ns)
+            case FetchesPaused():
+                self._roster.note_pause(event)
             case PartitionsSeen():
                 self._grown[event.topic] = event
             case _:
@@ -121,8 +131,12 @@ class ClassicGroup:
         replaced = self._roster.former(event.instance_id, member_id)
         kind = CauseKind.STATIC_MEMBER_RETURNED if replaced else CauseKind.MEMBER_JOINED
         note = None
+        survivor = None if replaced else self._roster.survivor(event)
         former = self._roster.predecessor(event.client, member_id)
-        if not replaced and not event.instance_id and former is not None:
+        if survivor is not None:
+            kind = CauseKind.MEMBER_REJOINED
+            note = f"the process of {survivor.info.member_id}, which was removed, lives and is back"
+        elif not replaced and not event.instance_id and former is not None:
             kind, confidence = CauseKind.MEMBER_RESTARTED, Confidence.LIKELY
             note = f"{former} had its client id and host, and was gone without leaving"
         self._wait(event, kind, confidence, member_id=member_id, note=note)
@@ -365,18 +379,25 @@ class ClassicGroup:
     def _count_refusal(self, event: Beat | SyncAnswered | JoinAnswered, error: str) -> None:
         refusals = self.history.refusals
         if isinstance(event, JoinAnswered):
-            asked, client = event.asked, event.asked.client
-            place = (client.client_id, client.host)
+            asked = event.asked
+            place = (asked.client.client_id, asked.client.host)
             wanted = asked.subscription.assignors
             refusals.note_join(error, wanted, asked.session_timeout_ns, place)
+            who = (asked.member_id, asked.client, event.at_ns)
+        else:
+            at_ns = event.asked_ns if isinstance(event, Beat) else 0
+            who = (event.member_id, event.client, at_ns or event.at_ns)
         if isinstance(event, Beat) and not event.is_heartbeat:
             refusals.note_commit(error)
-        member = self._roster.member(event.member_id)
+        is_none = error == UNKNOWN
+        member = self._roster.refused(*who) if is_none else self._roster.member(event.member_id)
         if member is not None:
             refusals.note_member(error, member.info)
 
     def _leaving(self, event: Leaving) -> None:
         if event.refusal is not None:
+            if event.refusal == UNKNOWN:
+                self._roster.refused(event.member_id, event.client, event.at_ns)
             return
         member_id = event.member_id or self._roster.id_of_instance(event.instance_id or "") or ""
         member = self._roster.leaves(member_id, event)

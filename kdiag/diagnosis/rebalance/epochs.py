@@ -13,6 +13,7 @@ from kdiag.diagnosis.rebalance.events import (
     EpochBeat,
     Event,
     FetchBegan,
+    FetchesPaused,
     PartitionsSeen,
 )
 from kdiag.diagnosis.rebalance.model import (
@@ -84,7 +85,7 @@ class EpochGroup:
                 self._beat(event)
             case PartitionsSeen() if any(event.topic in each for each in self._topics.values()):
                 self._partitions_seen(event)
-            case PartitionsSeen() | CoordinatorFound() | FetchBegan() | Beat():
+            case PartitionsSeen() | CoordinatorFound() | FetchBegan() | FetchesPaused() | Beat():
                 pass  # they tell nothing of epochs
             case _:
                 raise TypeError(event)

@@ -15,12 +15,16 @@ class Client(NamedTuple):
     Attributes:
         client_id, host, software: as far as they are known.
         connection: names its connection within the source.
+        port: of its end of that.
+        broker: the address of the other end.
     """
 
     client_id: str | None
     host: str | None
     software: str | None
     connection: str | None = None
+    port: int | None = None
+    broker: str | None = None
 
 
 class Subscription(NamedTuple):
@@ -194,6 +198,21 @@ class FetchBegan(NamedTuple):
     client: Client
 
 
+class FetchesPaused(NamedTuple):
+    """A connection of a client with a member in the group carried no fetch for a while.
+
+    Attributes:
+        at_ns: when the last one before that was sent.
+        until_ns: when the next one was sent; None if there was none.
+    """
+
+    at_ns: int
+    group: str
+    evidence: EvidencePlace
+    client: Client
+    until_ns: int | None
+
+
 class PartitionsSeen(NamedTuple):
     """Metadata told another number of partitions of a topic than before.
 
@@ -219,6 +238,7 @@ Event = (
     | EpochBeat
     | CoordinatorFound
     | FetchBegan
+    | FetchesPaused
     | PartitionsSeen
 )
 

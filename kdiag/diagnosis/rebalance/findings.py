@@ -16,6 +16,8 @@ from kdiag.diagnosis.rebalance.model import (
     RebalanceCause,
     Slowest,
 )
+from kdiag.diagnosis.traffic.ledgers import of_day
+from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.line.phrase import count as counted
 from kdiag.findings.finding import Finding, found
 from kdiag.findings.rule import Severity, is_at_least
@@ -87,7 +89,7 @@ def find(history: GroupHistory) -> list[Finding]:
         *_storm(history),
         *_culprit(history),
         *_waits(history),
-        *_removed_alive(history),
+        *_failures(history),
         *_poll_timeouts(history),
         *_refused_commits(history),
         *_refused_joins(history),
@@ -196,23 +198,34 @@ def _fenced(history: GroupHistory) -> Iterator[Finding]:
             )
 
 
-def _removed_alive(history: GroupHistory) -> Iterator[Finding]:
-    failed = {
-        cause.member_id: cause
-        for rebalance in history.rebalances
-        for cause in rebalance.causes
-        if cause.cause is CauseKind.MEMBER_FAILED
-    }
-    for member_id, count in history.refusals.unknown.items():
-        cause = failed.get(member_id)
-        if cause is not None:
+def _failures(history: GroupHistory) -> Iterator[Finding]:
+    """Find members that fell silent until they were removed, and those that lived on."""
+    for rebalance in history.rebalances:
+        for cause in rebalance.causes:
+            member = history.members.get(cause.member_id or "")
+            if cause.cause is not CauseKind.MEMBER_FAILED or member is None:
+                continue
+            timeout_ns = (
+                member.session_timeout_ns
+            )  # of tables, which are without what was last heard
+            since_ns = cause.silent_ns or (timeout_ns and cause.at_ns - timeout_ns) or None
+            is_alive = member.back_ns is not None or member.member_id in history.refusals.unknown
+            if since_ns is None and not is_alive:
+                continue
             yield found(
-                "KD3305",
+                "KD3305" if is_alive else "KD3314",
                 group=history.group,
                 client=cause.client_id or _UNNAMED,
                 host=cause.client_host,
-                count=count,
-                timeout_s=_timeout_s(history, member_id),
+                port="" if member.port is None else f" (port {member.port})",
+                since="an unknown time" if since_ns is None else of_day(since_ns),
+                back="it was answered that it is no member"
+                if member.back_ns is None
+                else of_day(member.back_ns),
+                removed=of_day(cause.at_ns),
+                removed_time=Clockface().text(cause.at_ns),
+                timeout_s=_timeout_s(history, member.member_id),
+                generation=rebalance.generation,
             )
 
 

@@ -16,6 +16,7 @@ from kdiag.diagnosis.rebalance.model import (
 _REFINES = {
     CauseKind.POLL_TIMEOUT: CauseKind.MEMBER_LEFT,
     CauseKind.MEMBER_RESTARTED: CauseKind.MEMBER_JOINED,
+    CauseKind.MEMBER_REJOINED: CauseKind.MEMBER_JOINED,
     CauseKind.SUBSCRIPTION_CHANGED: CauseKind.MEMBER_REJOINED,
     CauseKind.ASSIGNOR_CHANGED: CauseKind.MEMBER_REJOINED,
     CauseKind.PARTITIONS_CHANGED: CauseKind.MEMBER_REJOINED,

@@ -40,7 +40,7 @@ class CauseKind(StrEnum):
     PARTITIONS_CHANGED = "partitions_changed"
     ASSIGNOR_CHANGED = "assignor_changed"
     MEMBER_REJOINED = "member_rejoined"
-    """A known member joined again, for no reason in this list."""
+    """A known member joined again, for no reason in this list, or one that had been removed."""
     COORDINATOR_MOVED = "coordinator_moved"
     GROUP_EMPTIED = "group_emptied"
     UNKNOWN = "unknown"
@@ -80,6 +80,7 @@ class RebalanceCause(msgspec.Struct, frozen=True, kw_only=True):
         reason: what the client or the broker gave as the reason, as sent (KIP-800).
         note: why kdiag says so where nobody did, in words.
         evidence: where the source says it.
+        silent_ns: when a member that failed was last heard, since 1970.
     """
 
     cause: CauseKind
@@ -93,6 +94,7 @@ class RebalanceCause(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     note: str | None = None
     evidence: tuple[EvidencePlace, ...] = ()
+    silent_ns: int | None = None
 
 
 class Phases(msgspec.Struct, kw_only=True):
@@ -205,6 +207,9 @@ class GroupMember(msgspec.Struct, kw_only=True):
         first_ns, last_ns: when it was first and last seen.
         generations: those in which it was seen.
         session_timeout_ns: what it asked for; 0 where the source does not tell.
+        port: of its last connection; None where the source does not tell.
+        back_ns: when its process was first heard after it was removed, since 1970; None unless it
+            was.
     """
 
     member_id: str
@@ -216,6 +221,8 @@ class GroupMember(msgspec.Struct, kw_only=True):
     last_ns: int
     generations: list[int] = []
     session_timeout_ns: int = 0
+    port: int | None = None
+    back_ns: int | None = None
 
 
 class Refusals(msgspec.Struct):

@@ -5,7 +5,14 @@ from typing import Final
 import msgspec
 
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.rebalance.events import Beat, Client, JoinAsked, Leaving, Subscription
+from kdiag.diagnosis.rebalance.events import (
+    Beat,
+    Client,
+    FetchesPaused,
+    JoinAsked,
+    Leaving,
+    Subscription,
+)
 from kdiag.diagnosis.rebalance.model import (
     CauseKind,
     Confidence,
@@ -95,6 +102,12 @@ class Member:
         self.session_timeout_ns = self.info.session_timeout_ns = asked.session_timeout_ns
         self.rebalance_timeout_ns = asked.rebalance_timeout_ns
 
+    def lives(self, client: Client, at_ns: int) -> None:
+        """Note a sign of life of its process after it was removed."""
+        self.info.back_ns = min(self.info.back_ns or at_ns, at_ns)
+        if client.connection is not None:
+            self.connections.add(client.connection)
+
     def in_generation(self, generation: int) -> None:
         """Note that it is in a generation."""
         if not self.info.generations or self.info.generations[-1] != generation:
@@ -122,7 +135,8 @@ class Roster:
         self._members: dict[str, Member] = {}
         self._present: dict[str, str | None] = {}
         self._given: set[str] = set()
-        self._gone: dict[Place, str] = {}
+        self._gone: dict[Place, list[str]] = {}
+        self._pauses: dict[Place, list[FetchesPaused]] = {}
 
     def member(self, member_id: str) -> Member | None:
         """Return a member that was seen itself; None if only others told of it."""
@@ -145,6 +159,7 @@ class Roster:
         info = member.info
         info.software = info.software or client.software
         member.last_heard_ns = info.last_ns = max(at_ns, info.last_ns)
+        info.port = client.port or info.port
         if client.connection is not None:
             member.connections.add(client.connection)
         return member
@@ -194,8 +209,7 @@ class Roster:
         member = self._members.get(member_id)
         if member is not None:
             member.left = event
-            if self._gone.get(_place_of(member)) == member_id:
-                del self._gone[_place_of(member)]
+            self._forgive(member_id)
             member.info.last_ns = max(member.info.last_ns, event.at_ns)
             if event.client.connection is not None:
                 member.connections.add(event.client.connection)
@@ -212,9 +226,54 @@ class Roster:
         return None
 
     def predecessor(self, client: Client, member_id: str) -> str | None:
-        """Return the id of a member of the same client and host that is gone without leaving."""
-        known = self._gone.get((client.client_id, client.host))
-        return known if known != member_id else None
+        """Return the id of a member of the same client and host that is gone without leaving.
+
+        Where others of them are there, that client and host are those of several programs.
+        """
+        place = client.client_id, client.host
+        known = [each for each in self._gone.get(place, ()) if each != member_id]
+        others = (self._members.get(each) for each in self._present if each != member_id)
+        is_shared = any(each is not None and _place_of(each) == place for each in others)
+        return known[0] if known and not is_shared else None
+
+    def refused(self, member_id: str, client: Client, at_ns: int) -> Member | None:
+        """Return which member is answered that it is none any more; its process lives.
+
+        A client may have dropped its id by then (librdkafka does when its own timer of the session
+        has run out): its connection says who it was, or its place if one alone is gone from there.
+        """
+        member = self._members.get(member_id)
+        if member is None and not member_id:
+            found = self._gone.get((client.client_id, client.host), ())
+            only = self._members.get(found[0]) if len(found) == 1 else None
+            member = self._gone_from(client) or only
+        if member is not None:
+            member.lives(client, at_ns)
+        return member
+
+    def survivor(self, event: JoinAsked) -> Member | None:
+        """Return the member that was removed and is the process that joins anew, if it is one.
+
+        It uses a connection of that member, or one on which it was answered that it is none.
+        """
+        member = self._gone_from(event.client)
+        if member is not None:
+            member.lives(event.client, event.at_ns)
+            self._forgive(member.info.member_id)
+        return member
+
+    def _gone_from(self, client: Client) -> Member | None:
+        for member_id in (each for found in self._gone.values() for each in found):
+            member = self._members[member_id]
+            if client.connection is not None and client.connection in member.connections:
+                return member
+        return None
+
+    def _forgive(self, member_id: str) -> None:
+        """Take a member off those that are gone without leaving."""
+        found = self._gone.get(_place_of(self._members[member_id]), [])
+        if member_id in found:
+            found.remove(member_id)
 
     def gone(self, member_id: str, since_ns: int) -> RebalanceCause:
         """Return what became of a member that is in the list no more, and said nothing."""
@@ -228,9 +287,27 @@ class Roster:
         if silent_ns >= member.session_timeout_ns * _NEARLY:
             silent = f"silent for {silent_ns / NS_PER_S:.1f} s"
             note = f"{silent}, with a session timeout of {timeout_s:g} s"
-            return self.inferred(CauseKind.MEMBER_FAILED, member_id, min(expiry_ns, since_ns), note)
+            at_ns = min(expiry_ns, since_ns)
+            cause = self.inferred(CauseKind.MEMBER_FAILED, member_id, at_ns, note)
+            return msgspec.structs.replace(cause, silent_ns=self._silent_ns(member, since_ns))
         note = "it did not join again, and is gone; whether it left or failed was not seen"
         return self.inferred(CauseKind.UNKNOWN, member_id, since_ns, note)
+
+    def note_pause(self, event: FetchesPaused) -> None:
+        """Note that a connection of some client stopped to fetch."""
+        self._pauses.setdefault((event.client.client_id, event.client.host), []).append(event)
+
+    def _silent_ns(self, member: Member, until_ns: int) -> int:
+        """Return the last sign of life of a member: its fetches may go on behind its heartbeats.
+
+        Several programs may share a client id and a host: those that live go on fetching.
+        """
+        ended = (
+            each.at_ns
+            for each in self._pauses.get(_place_of(member), ())
+            if each.at_ns < until_ns <= (each.until_ns or until_ns)
+        )
+        return max(member.last_heard_ns, *ended, 0)
 
     def inferred(self, kind: CauseKind, member_id: str, at_ns: int, note: str) -> RebalanceCause:
         """Return a cause that the lists of members show, and no request."""
@@ -260,7 +337,7 @@ class Roster:
         for member_id in self._present.keys() - members.keys():
             member = self._members.get(member_id)
             if member is not None and member.left is None:
-                self._gone.setdefault(_place_of(member), member_id)
+                self._gone.setdefault(_place_of(member), []).append(member_id)
         self._present = dict(members)
         self.is_complete = True
 

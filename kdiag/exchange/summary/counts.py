@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -51,6 +52,32 @@ Again = Callable[[Sequence[Exchange]], None]
 
 AgainOn = Callable[[Exchange], Again | None]
 """Returns who counts those on the connection of an exchange; None if nobody does."""
+
+
+Watch = Callable[[Dissection], AgainOn | None]
+"""Looks at an exchange that was read; returns who counts those like it, or None."""
+
+
+def watch_all(watches: Sequence[Watch]) -> Watch:
+    """Return several who watch as one."""
+
+    def watch(dissection: Dissection) -> AgainOn | None:
+        found = [each for each in (of(dissection) for of in watches) if each is not None]
+        return partial(again_of_all, found) if found else None
+
+    return watch
+
+
+def again_of_all(parts: Sequence[AgainOn], exchange: Exchange) -> Again:
+    """Return what several add on the connection of an exchange, as one."""
+    made = [part(exchange) for part in parts]
+    found = [each for each in made if each is not None]
+
+    def again(exchanges: Sequence[Exchange]) -> None:
+        for each in found:
+            each(exchanges)
+
+    return again
 
 
 class _Series(msgspec.Struct):
@@ -147,7 +174,7 @@ class Summary:
         self._tallies: FingerprintCache[_Known] | None = None
         self._known_of: dict[int, list[_Known]] = {}
         self._fresh: list[_Series] = []
-        self.watch: Callable[[Dissection], AgainOn | None] | None = None
+        self.watch: Watch | None = None
 
     def add(self, dissection: Dissection, *, may_repeat: bool = True) -> None:
         """Count an exchange; its bodies are decoded for status, error and topics.

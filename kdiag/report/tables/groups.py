@@ -347,6 +347,14 @@ _MEMBER_COLUMNS: Final[tuple[Column[MemberFacts], ...]] = (
         lambda of: of.member.session_timeout_ns or None,
         unit="ns",
     ),
+    Column("port", INT, "The port of its last connection.", lambda of: of.member.port),
+    Column(
+        "back_ns",
+        BIGINT,
+        "When its process was first heard after it was removed, since 1970; null unless it was.",
+        lambda of: of.member.back_ns,
+        unit="ns",
+    ),
 )
 
 REBALANCES: Final = Table(

@@ -30,8 +30,7 @@ class Watch:
         self.decoder = CaptureDecoder(Numbered())
         self.decoder.link_sightings()
         self.pipeline = ExchangePipeline(names, Selection(), None, None, may_wait=False)
-        self.pipeline.groups = CaptureEvents(names.name)
-        self.pipeline.judge(Traffic(names))
+        self.pipeline.judge(Traffic(names), CaptureEvents(names.name))
         self._chance = random.Random(5)
         self._count = 0
 

@@ -24,12 +24,14 @@ class Verdict(NamedTuple):
         first: texts in the first finding.
         never: texts in no finding.
         fails: whether it is an error.
+        not_advised: texts that no remedy has, nor any finding.
     """
 
     capture: str
     first: tuple[str, ...]
     never: tuple[str, ...] = ()
     fails: bool = True
+    not_advised: tuple[str, ...] = ()
 
 
 VERDICTS = (
@@ -112,6 +114,26 @@ VERDICTS = (
             "group.instance.id host-1 is used by first and second",
         ),
     ),
+    Verdict(
+        "join_heartbeat_6s",
+        (
+            "info KD3313: the members of group slow-beat waited 4.0 s for member-1 at 127.0.0.1",
+            "4.0 s until its next heartbeat, as its heartbeats are 6 s apart, and 12 ms from there",
+        ),
+        ("warning ", "error "),
+        fails=False,
+        not_advised=("between two polls", "max.poll.records"),
+    ),
+    Verdict(
+        "sigstop_1_5_small",
+        (
+            "warning KD3305: rdkafka at 127.0.0.1 (port 49082) stood still from 22:42:19.",
+            "to 22:42:30.8",
+            "was removed from group thaw while it lived",
+        ),
+        fails=False,
+        not_advised=("restart",),
+    ),
 )
 
 
@@ -131,3 +153,5 @@ def test_the_first_finding_names_the_cause(verdict: Verdict) -> None:
         assert text in titles[0]
     for text in verdict.never:
         assert text not in "\n".join(titles)
+    for text in verdict.not_advised:
+        assert text not in done.out.partition("\nAPI ")[0]

@@ -9,7 +9,8 @@ client is, when a topic had another number of partitions, and which fetch was a 
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Final
 
@@ -30,6 +31,7 @@ from kdiag.diagnosis.rebalance.events import (
     EpochBeat,
     Event,
     FetchBegan,
+    FetchesPaused,
     JoinAnswered,
     JoinAsked,
     PartitionsSeen,
@@ -38,6 +40,7 @@ from kdiag.diagnosis.rebalance.events import (
 from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupType
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange
+from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.wire import api_keys
 
 ClientKey = tuple[str | None, str | None]
@@ -54,6 +57,15 @@ _MOST_COUNTS: Final = 1 << 16
 
 _order: Final = itemgetter(slice(4))
 """As `GroupSighting.order`, for many."""
+
+PAUSE_NS: Final = 3 * NS_PER_S
+"""So long a connection carries no fetch where its process stands still; fetches wait 0.5 s."""
+
+_MOST_PAUSES: Final = 100
+"""So many of a connection are kept, the latest ones."""
+
+_MOST_CONNECTIONS: Final = 1 << 14
+"""So many that fetch are kept before those of no use are dropped, and half of them then."""
 
 _MOST_FETCHES: Final = 1 << 20
 """So many are kept before those of no use are dropped; 16 bytes each."""
@@ -86,6 +98,7 @@ class CaptureEvents:
         self._fetches: dict[tuple[str | None, str], tuple[array[int], array[int]]] = {}
         self._fetch_count = 0
         self._first_fetches: dict[tuple[ClientKey, int], FetchPoint] = {}
+        self._pauses: list[FetchesPaused] = []
 
     @property
     def revision(self) -> tuple[int, int]:
@@ -103,17 +116,37 @@ class CaptureEvents:
             self.orphan_count += 1
             return
         if exchange.api_key == api_keys.FETCH:
+            self._add_fetches([exchange])
+            return
+        self.add_told(dissection)
+
+    def again_on(self, exchange: Exchange) -> AgainOn | None:
+        """Return who adds exchanges like one that was added; None where there is nothing to add.
+
+        Of fetches that are alike those count that begin or end a pause.
+        """
+        return self._again if exchange.api_key == api_keys.FETCH else None
+
+    def _again(self, _: Exchange) -> Again:
+        return self._add_ends
+
+    def _add_ends(self, exchanges: Sequence[Exchange]) -> None:
+        """Add the first and the last of some fetches of a connection; all if it paused there."""
+        is_short = exchanges[-1].time_ns - exchanges[0].time_ns < PAUSE_NS
+        self._add_fetches(exchanges[:: max(1, len(exchanges) - 1)] if is_short else exchanges)
+
+    def _add_fetches(self, exchanges: Iterable[Exchange]) -> None:
+        for exchange in exchanges:
             key = (exchange.client_id, exchange.connection.client)
             if key not in self._fetches:
                 self._fetches[key] = array("q"), array("q")
             times, packets = self._fetches[key]
+            assert exchange.request is not None
             times.append(exchange.request.last_byte_ns)
             packets.append(exchange.request.first_packet)
             self._fetch_count += 1
-            if self._fetch_count >= _MOST_FETCHES:
-                self._settle_fetches()
-            return
-        self.add_told(dissection)
+        if self._fetch_count >= _MOST_FETCHES or len(self._fetches) >= _MOST_CONNECTIONS:
+            self._settle_fetches()
 
     def add_told(self, dissection: Dissection) -> None:
         """Add what an exchange tells by itself: of a fetch nothing."""
@@ -189,6 +222,7 @@ class CaptureEvents:
             for each in sightings
             if not isinstance(each.fact, SoftwareSeen | PartitionCount)
         ]
+        events += self._fetches_paused(sightings)
         events += self._partitions_seen(sightings)
         events += self._fetches_began(sightings)
         return sorted(events, key=attrgetter("at_ns"))  # those of one moment stay as they are
@@ -235,6 +269,26 @@ class CaptureEvents:
                     evidence = EvidencePlace("packet", None, point[1])
                     yield FetchBegan(point[0], fact.group, evidence, Client(*key, None))
 
+    def _fetches_paused(self, sightings: Iterable[GroupSighting]) -> Iterator[FetchesPaused]:
+        """Yield the pauses of each client that has a member in a group."""
+        groups: dict[ClientKey, set[str]] = {}
+        for each in sightings:
+            if isinstance(each.fact, SyncAnswered):
+                groups.setdefault(_key_of(each.fact.client), set()).add(each.fact.group)
+        ends = [
+            FetchesPaused(
+                times[-1],
+                "",
+                EvidencePlace("packet", None, packets[-1]),
+                Client(client_id, host_of(address), None),
+                None,
+            )
+            for (client_id, address), (times, packets) in self._fetches.items()
+        ]
+        for pause in (*self._pauses, *ends):
+            for group in sorted(groups.get(_key_of(pause.client), ())):
+                yield pause._replace(group=group)
+
     def _drop_repetitions(self) -> None:
         """Keep the first and the last sighting of each number of partitions that a topic had."""
         kept = changes_of(sorted(self._counts.values(), key=_order))
@@ -244,17 +298,33 @@ class CaptureEvents:
         self._most_counts = max(_MOST_COUNTS, 2 * len(self._counts))
 
     def _settle_fetches(self) -> None:
-        """Find the first fetch behind each assignment so far, and forget the others."""
+        """Find the first fetch behind each assignment, and pauses; keep the last of each."""
         syncs = self.syncs()
+        last: dict[tuple[str | None, str], tuple[array[int], array[int]]] = {}
         for (client_id, address), (times, packets) in self._fetches.items():
             key = (client_id, host_of(address))
-            points = sorted(zip(times, packets, strict=True)) if key in syncs else []
-            for sync_ns in syncs.get(key, ()):
+            if key not in syncs:
+                continue
+            points = sorted(zip(times, packets, strict=True))
+            self._pauses += _pauses_of(points, Client(*key, None))[-_MOST_PAUSES:]
+            last[client_id, address] = array("q", points[-1][:1]), array("q", points[-1][1:])
+            for sync_ns in syncs[key]:
                 place = bisect_left(points, (sync_ns, 0))
                 if place < len(points):
                     self.add_first_fetches({(key, sync_ns): points[place]})
-        self._fetches.clear()
-        self._fetch_count = 0
+        latest = sorted(last, key=lambda each: last[each][0][0])[-_MOST_CONNECTIONS // 2 :]
+        self._fetches = {each: last[each] for each in latest}
+        self._fetch_count = len(latest)
+        del self._pauses[:-_MOST_CONNECTIONS]
+
+
+def _pauses_of(points: Sequence[FetchPoint], client: Client) -> list[FetchesPaused]:
+    """Return the pauses between fetches of a connection."""
+    return [
+        FetchesPaused(before[0], "", EvidencePlace("packet", None, before[1]), client, after[0])
+        for before, after in pairwise(points)
+        if after[0] - before[0] >= PAUSE_NS
+    ]
 
 
 def changes_of(counts: Iterable[GroupSighting]) -> list[GroupSighting]:

@@ -320,7 +320,15 @@ def _api_versions(dissection: Dissection, request: Any) -> Iterator[SoftwareSeen
 
 
 def _client(connection: Connection, client_id: str | None) -> Client:
-    return Client(client_id, host_of(connection.client), None, connection.connection_id)
+    port = connection.client.rpartition(":")[2]
+    return Client(
+        client_id,
+        host_of(connection.client),
+        None,
+        connection.connection_id,
+        int(port) if port.isdecimal() else None,
+        connection.broker,
+    )
 
 
 def _evidence(frame: Frame | None) -> EvidencePlace:

@@ -1,12 +1,16 @@
 from typing import Any
 
 import msgspec
+import pytest
 
 from group_stories.story import MS, GroupStory, S, client_of, share
 from kdiag.diagnosis.rebalance.classic import ClassicGroup
 from kdiag.diagnosis.rebalance.events import (
+    Beat,
     CoordinatorFound,
     FetchBegan,
+    FetchesPaused,
+    JoinAsked,
     PartitionsSeen,
     Subscription,
 )
@@ -306,11 +310,97 @@ def test_a_member_of_the_same_place_as_one_that_is_gone_was_restarted() -> None:
     story.wait(12)
     story.beat("a", 4, error="REBALANCE_IN_PROGRESS")
     story.join(5, "a")
-    asked = story.ask("", client=client_of("b"))
+    asked = story.ask("", client=client_of("b")._replace(connection="tcp-new"))
     story.answer(story.ask("a"), 6, members=dict.fromkeys(["a", "b2"]))
     story.answer(asked, 6, member_id="b2")
 
     assert causes(last_of(story)) == [("member_restarted", "likely", "b2")]
+
+
+def removed() -> GroupStory:
+    """Return a group of which `b` fell silent for its session timeout, and was removed."""
+    story = two_members()
+    story.wait(12)
+    story.beat("a", 4, error="REBALANCE_IN_PROGRESS")
+    story.join(5, "a")
+    return story
+
+
+@pytest.mark.parametrize(
+    ("asks", "connection", "kind"),
+    [
+        (None, "tcp-b", "member_rejoined"),
+        ("", "tcp-b", "member_rejoined"),
+        ("b", "tcp-b", "member_rejoined"),
+        ("b", "tcp-new", "member_rejoined"),
+        ("", "tcp-new", "member_rejoined"),
+        (None, "tcp-new", "member_restarted"),
+    ],
+)
+def test_a_member_that_was_removed_and_lives_is_not_restarted(
+    asks: str | None, connection: str, kind: str
+) -> None:
+    """It keeps its connection, or asks as a member first, with its id (Java, kafka-python) or not.
+
+    A process that was started anew knows nothing of a membership.
+    """
+    story = removed()
+    client = client_of("b")._replace(connection=connection)
+    back_ns = story.now_ns
+    if asks is not None:
+        story.beat(asks, 4, error="UNKNOWN_MEMBER_ID", client=client, asked_ns=back_ns)
+    asked = story.ask("", client=client)
+    story.answer(story.ask("a"), 6, members=dict.fromkeys(["a", "b2"]))
+    story.answer(asked, 6, member_id="b2")
+    history = history_of(story)
+
+    assert [cause for cause, _, _ in causes(history.rebalances[-1])] == [kind]
+    (failed,) = history.rebalances[-2].causes
+    assert (failed.cause, failed.member_id) == ("member_failed", "b")
+    is_back = kind == "member_rejoined"
+    since_ns = back_ns if asks is not None else asked.at_ns
+    assert history.members["b"].back_ns == (since_ns if is_back else None)
+
+
+def test_two_programs_of_one_client_id_behind_one_address_are_two() -> None:
+    """Who joins while another of them is there may be a third one: that is not known."""
+    story = removed()
+    place = client_of("b")
+    story.beat("a", 5, client=place._replace(connection="tcp-a"))
+    history_before = history_of(story)
+    assert history_before.rebalances[-1].cause.cause == "member_failed"
+    story.events = [
+        each._replace(client=place._replace(connection=each.client.connection))
+        if isinstance(each, Beat | JoinAsked)
+        else each
+        for each in story.events
+    ]
+    asked = story.ask("", client=place._replace(connection="tcp-c"))
+    story.answer(story.ask("a"), 6, members=dict.fromkeys(["a", "c"]))
+    story.answer(asked, 6, member_id="c")
+
+    assert causes(last_of(story)) == [("member_joined", "certain", "c")]
+
+
+def test_the_last_fetch_of_a_member_is_a_sign_of_its_life() -> None:
+    """Other programs of its client id and host go on fetching, which tells nothing of it."""
+    story = two_members()
+    heard_ns = story.now_ns
+    for from_s, until_s in ((2, 14), (3, None), (4, 9)):
+        story.events.append(
+            FetchesPaused(
+                heard_ns + from_s * S,
+                story.group,
+                EvidencePlace("packet", None, 1),
+                client_of("b"),
+                None if until_s is None else heard_ns + until_s * S,
+            )
+        )
+    story.wait(12)
+    story.beat("a", 4, error="REBALANCE_IN_PROGRESS")
+    story.join(5, "a")
+
+    assert last_of(story).cause.silent_ns == heard_ns + 3 * S
 
 
 def test_a_client_that_leaves_and_joins_on_one_connection_did_not_poll() -> None:

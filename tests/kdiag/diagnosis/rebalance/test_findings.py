@@ -2,10 +2,11 @@ from typing import Any
 
 import pytest
 
-from group_stories.story import GroupStory, client_of
+from group_stories.story import MS, GroupStory, client_of
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance.findings import find, joined
 from kdiag.diagnosis.rebalance.histories import histories_of
+from kdiag.diagnosis.traffic.ledgers import of_day
 from kdiag.findings.finding import Finding, found
 from tiers.cases import for_each
 
@@ -142,21 +143,48 @@ def test_two_processes_with_one_instance_id() -> None:
     assert finding.evidence["hosts"] == client_of("a").host
 
 
-def test_a_zombie_was_removed_while_it_lived() -> None:
-    """It fell silent for its session timeout, and was told later that it is no member."""
+@pytest.mark.parametrize("asks", ["zombie", "", None])
+def test_a_zombie_was_removed_while_it_lived(asks: str | None) -> None:
+    """It fell silent for its session timeout, and asks again later: nothing was restarted."""
     story = GroupStory()
     story.form(1, "a", "zombie")
     story.beat("zombie", 1)
+    silent_ns = story.now_ns
     story.wait(12)
     story.beat("a", 1, error="REBALANCE_IN_PROGRESS")
     story.form(2, "a")
     story.wait(3)
-    story.beat("zombie", 1, error="UNKNOWN_MEMBER_ID")
+    if asks is not None:
+        story.beat(asks, 1, error="UNKNOWN_MEMBER_ID", client=client_of("zombie"))
+    back_ns = story.now_ns
+    if asks is None:
+        story.answer(story.ask("", client=client_of("zombie")), 3, member_id="new")
+        back_ns += MS
 
     (finding,) = findings_of(story)
 
     assert finding.id == "KD3305"
     assert (finding.evidence["client"], finding.evidence["timeout_s"]) == ("app-zombie", 10)
+    assert finding.title == (
+        f"app-zombie at {client_of('zombie').host} stood still from {of_day(silent_ns)} to "
+        f"{of_day(back_ns)}, and was removed from group orders while it lived: generation 2 is "
+        "without it"
+    )
+
+
+@pytest.mark.parametrize(("silent_s", "ids"), [(12, ["KD3314"]), (5, [])])
+def test_a_member_that_is_silent_until_it_is_removed_failed(
+    silent_s: float, ids: list[str]
+) -> None:
+    """Gone before its session can have expired it may have left, too."""
+    story = GroupStory()
+    story.form(1, "a", "killed")
+    story.beat("killed", 1)
+    story.wait(silent_s)
+    story.beat("a", 1, error="REBALANCE_IN_PROGRESS")
+    story.form(2, "a")
+
+    assert [each.id for each in findings_of(story)] == ids
 
 
 @pytest.mark.parametrize("count", [1, 2])
