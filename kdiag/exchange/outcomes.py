@@ -21,6 +21,9 @@ from kdiag.exchange.side import Side
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.schema import ZERO_UUID, Entity, Field, Kind, Struct, fields_of
 
+MOST_OUTCOMES: Final = 200
+"""So many parts of an answer are looked at: those of a cluster may be thousands."""
+
 _PARTITIONS: Final = frozenset({"partition_index", "partition", "index", "partition_id"})
 _INDENT: Final = "    "
 _NONE: Final = "None"
@@ -43,7 +46,7 @@ class AnswerPart(NamedTuple):
 Found = Callable[[int, str | bytes | None, int | None], object]
 
 
-def outcomes_of(response: Side, most: int) -> list[AnswerPart]:
+def outcomes_of(response: Side, most: int = MOST_OUTCOMES) -> list[AnswerPart]:
     """Return the outcomes in a response that was read, of a large one the first.
 
     Args:

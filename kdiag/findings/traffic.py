@@ -134,7 +134,7 @@ RULES: Final = {
     "KD4404": Rule(
         _ERROR,
         "{clients} cannot write to {about} with acks=all: {requests} Produce requests to broker "
-        "{broker} waited from {first} on, not over at the end of the capture, while it answered "
+        "{broker} waited from {first} {zone} on, not over at the end of the capture, while it answered "
         "other requests{because}",
         "With acks=all the leader answers when all in-sync replicas have the records. It was "
         "alive, so it waited for a follower that is down, hangs, or cannot reach it. After 30 s "
@@ -145,7 +145,7 @@ RULES: Final = {
     ),
     "KD4405": Rule(
         _WARNING,
-        "{clients} could not write to {about} with acks=all from {first} to {last}: {requests} "
+        "{clients} could not write to {about} with acks=all from {first} to {last} {zone}: {requests} "
         "Produce requests to broker {broker} waited, while it answered other requests{because}",
         "With acks=all the leader answers when all in-sync replicas have the records. It was "
         "alive, so it waited for a follower that was down, hung, or could not reach it, until it "

@@ -242,3 +242,13 @@ def error_name(code: int) -> str:
     """Return the name of an error code; `UNKNOWN(123)` for one that is not in the table."""
     error = ERROR_BY_CODE.get(code)
     return f"UNKNOWN({code})" if error is None else error.name
+
+
+def code_of_name(name: str) -> int:
+    """Return the error code of a name that `error_name` gave.
+
+    Raises:
+        ValueError: if it is no such name.
+    """
+    code = CODE_BY_NAME.get(name)
+    return int(name.removeprefix("UNKNOWN(").removesuffix(")")) if code is None else code

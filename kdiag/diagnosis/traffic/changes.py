@@ -17,6 +17,9 @@ BEFORE_NS: Final = 60 * NS_PER_S
 
 _MOST: Final = 1_000
 _MOST_SETTINGS: Final = 3
+OF_INSTANCES: Final = frozenset({"FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"})
+"""The errors of members whose group.instance.id another member has."""
+
 _OF_MEMBERS: Final = frozenset(
     {
         *(api_keys.JOIN_GROUP, api_keys.SYNC_GROUP, api_keys.HEARTBEAT),
@@ -49,14 +52,13 @@ class Changes:
 
     def add(self, dissection: Dissection) -> None:
         """Add an exchange that was read and answered, if it changes something."""
-        exchange = dissection.exchange
-        read = _READERS.get(exchange.api_key or 0)
-        request = dissection.request
-        if read is None or request is None or request.message is None or dissection.error_code:
-            return
-        subjects, text = read(request.message)
-        client = exchange.client_id or exchange.connection.client
-        self._kept.append(Change(exchange.time_ns, client, frozenset(subjects), text))
+        change = change_of(dissection)
+        if change is not None:
+            self.put(change)
+
+    def put(self, change: Change) -> None:
+        """Add a change, those in the order of time."""
+        self._kept.append(change)
 
     def before(self, time_ns: int, subject: str) -> str:
         """Return the last change of a subject shortly before a time; empty if there is none."""
@@ -75,19 +77,19 @@ class Instances:
 
     def add(self, dissection: Dissection) -> None:
         """Add an exchange that was read: the member that asks may name its instance."""
-        if dissection.exchange.api_key not in _OF_MEMBERS:
+        instance = instance_of(dissection)
+        if instance is None or dissection.request is None:
             return
-        request, connection = dissection.request, dissection.exchange.connection
-        message = None if request is None else request.message
-        group = getattr(message, "group_id", None)
-        instance = getattr(message, "group_instance_id", None) or getattr(
-            message, "instance_id", None
-        )
-        if group and instance and len(self._users) < _MOST:
-            client = dissection.exchange.client_id or connection.client
+        connection, group = dissection.exchange.connection, dissection.request.message.group_id
+        client = dissection.exchange.client_id or connection.client
+        self.put(group, instance, connection.number, client)
+
+    def put(self, group: str, instance: str, connection: int, client: str) -> None:
+        """Add a client that uses an instance of a group on a connection."""
+        if group and len(self._users) < _MOST:
             users = self._users.setdefault(group, {}).setdefault(instance, {})
             if len(users) < _MOST:
-                users.setdefault(connection.number, client)
+                users.setdefault(connection, client)
 
     def shared(self, group: str) -> list[str]:
         """Return which instances of a group several connections used, and who these are."""
@@ -96,6 +98,30 @@ class Instances:
             for instance, users in self._users.get(group, {}).items()
             if len(users) > 1
         ]
+
+
+def change_of(dissection: Dissection) -> Change | None:
+    """Return what an exchange changes; None if nothing, or if the broker refused it."""
+    exchange = dissection.exchange
+    read = _READERS.get(exchange.api_key or 0)
+    request = dissection.request if read is not None else None
+    if read is None or request is None or request.message is None:
+        return None
+    if dissection.response is None or dissection.error_code:
+        return None
+    subjects, text = read(request.message)
+    client = exchange.client_id or exchange.connection.client
+    return Change(exchange.time_ns, client, frozenset(subjects), text)
+
+
+def instance_of(dissection: Dissection) -> str | None:
+    """Return the group.instance.id of the member that sends a request; None if it has none."""
+    request = dissection.request if dissection.exchange.api_key in _OF_MEMBERS else None
+    message = None if request is None else request.message
+    instance: str | None = getattr(message, "group_instance_id", None) or getattr(
+        message, "instance_id", None
+    )
+    return instance or None
 
 
 def _altered(message: Any) -> tuple[list[str], str]:

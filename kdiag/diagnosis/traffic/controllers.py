@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.check.report import listed
-from kdiag.diagnosis.traffic.ledgers import Asker, Ledgers, client_of, of_day
+from kdiag.diagnosis.traffic.ledgers import Asker, Ledgers, client_of
+from kdiag.exchange.line.shown_time import time_of_day, zone_label
 from kdiag.exchange.model import Connection, Exchange
 from kdiag.findings.finding import Finding, found
 from kdiag.wire import api_keys
@@ -117,7 +118,7 @@ class Controllers:
             noun = "request" if count == 1 else "requests"
             asked = (
                 f": {listed(names)} got no further than ApiVersions there ({count:,} {noun} from "
-                f"{of_day(first_ns)} on)"
+                f"{time_of_day(first_ns)} {zone_label(first_ns)} on)"
             )
             example = min(of.example for _, of in clients)
             yield found("KD1406", address=address, asked=asked, clients=names, exchange=example)

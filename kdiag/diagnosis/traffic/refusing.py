@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.traffic.changes import Changes, Instances
+from kdiag.diagnosis.traffic.changes import OF_INSTANCES, Changes, Instances
 from kdiag.diagnosis.traffic.ledgers import Asker, Case, Ledgers, client_of, findings_of
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
@@ -40,14 +40,13 @@ LASTING_NS: Final = 5 * NS_PER_S
 """Elections and moves of coordinators are over by then, mostly."""
 
 LEAST_LASTING: Final = 3
-_MOST_OUTCOMES: Final = 200
-_MOST_TOPICS: Final = 1_000
-_MOST_TIMES: Final = 2_000
+MOST_TOPICS: Final = 1_000
+MOST_TIMES: Final = 2_000
 _MOST_LOOKS: Final = 200_000
-_BUCKET_NS: Final = NS_PER_S // 4
+BUCKET_NS: Final = NS_PER_S // 4
 _MOST_NAMES: Final = 3
 
-_NO_REFUSALS: Final = frozenset(
+NO_REFUSALS: Final = frozenset(
     {
         "MEMBER_ID_REQUIRED",
         "REBALANCE_IN_PROGRESS",
@@ -69,13 +68,12 @@ _AT_ONCE: Final = frozenset(
 )
 """Codes that clients retry, and of which one is enough: the cluster cannot do its work."""
 
-_OF_BROKERS: Final = frozenset({"KAFKA_STORAGE_ERROR"})
+OF_BROKERS: Final = frozenset({"KAFKA_STORAGE_ERROR"})
 """Codes that are about the broker, whatever topic was asked for."""
 
 _LACKING_REPLICAS: Final = frozenset({"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"})
 _TIMED_OUT: Final = "REQUEST_TIMED_OUT"
 _NONE: Final[Mapping[str, str]] = {}
-_OF_INSTANCES: Final = frozenset({"FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"})
 _LEADERLESS: Final = "LEADER_NOT_AVAILABLE"
 
 _WHEN_LASTING: Final = frozenset(
@@ -104,8 +102,15 @@ _VERBS: Final = {
 """What a client cannot do when an API is refused, before the name of what it is about."""
 
 
-_Place = tuple[Asker, int, str, int | None]
+Place = tuple[Asker, int, str, int | None]
 """Whose requests of which API, about what, and which partition."""
+
+
+class Subject(NamedTuple):
+    """What an answer is about: a topic, a group, a transaction or a broker, by `kind`."""
+
+    name: str
+    kind: str
 
 
 class RefusedWork(NamedTuple):
@@ -132,6 +137,7 @@ class RefusalLedger(msgspec.Struct):
     """How often something was refused.
 
     Attributes:
+        count: how many parts of answers refused it.
         first_ns, last_ns: when the first and the last were sent; 0 without any.
         success_ns: when the last that succeeded after the first refusal was sent; 0 without any.
         broker: that refused the first.
@@ -140,6 +146,7 @@ class RefusalLedger(msgspec.Struct):
         successes: the quarters of seconds in which later ones succeeded, the first of them.
     """
 
+    count: int = 0
     first_ns: int = 0
     last_ns: int = 0
     success_ns: int = 0
@@ -151,19 +158,35 @@ class RefusalLedger(msgspec.Struct):
     def add(self, exchange: Exchange) -> None:
         """Add a refused request."""
         time_ns = exchange.time_ns
+        self.count += 1
         if not self.first_ns or time_ns < self.first_ns:
             self.first_ns = time_ns
             self.broker, self.example = exchange.connection.broker, exchange.number
         self.last_ns = max(self.last_ns, time_ns)
-        if len(self.times_ns) < _MOST_TIMES:
+        if len(self.times_ns) < MOST_TIMES:
             self.times_ns.append(time_ns)
+
+    def add_counted(self, count: int, times_ns: Sequence[int], broker: str, example: int) -> None:
+        """Add requests that a broker refused.
+
+        Args:
+            count: how many.
+            times_ns: when, sorted; of many the first, and the last.
+            broker: who refused them.
+            example: the number of the first.
+        """
+        self.count += count
+        if not self.first_ns or times_ns[0] < self.first_ns:
+            self.first_ns, self.broker, self.example = times_ns[0], broker, example
+        self.last_ns = max(self.last_ns, times_ns[-1])
+        self.times_ns = [*self.times_ns, *times_ns][:MOST_TIMES]
 
     def succeed(self, time_ns: int) -> None:
         """Note a request that succeeded, if it came after the first refusal."""
         if time_ns > self.first_ns:
             self.success_ns = max(self.success_ns, time_ns)
-            if len(self.successes) < _MOST_TIMES:
-                self.successes.add(time_ns // _BUCKET_NS)
+            if len(self.successes) < MOST_TIMES:
+                self.successes.add(time_ns // BUCKET_NS)
 
     @property
     def lasted_ns(self) -> int:
@@ -171,8 +194,8 @@ class RefusalLedger(msgspec.Struct):
         longest_ns, began_ns, before_ns = 0, 0, 0
         successes = sorted(self.successes)
         for time_ns in sorted(self.times_ns):
-            at = bisect_left(successes, before_ns // _BUCKET_NS)
-            if not began_ns or (at < len(successes) and successes[at] <= time_ns // _BUCKET_NS):
+            at = bisect_left(successes, before_ns // BUCKET_NS)
+            if not began_ns or (at < len(successes) and successes[at] <= time_ns // BUCKET_NS):
                 began_ns = time_ns
             longest_ns = max(longest_ns, time_ns - began_ns)
             before_ns = time_ns
@@ -204,7 +227,7 @@ class Refusing:
         self._names = names
         self._topics: set[str] = set()
         self._hindered: set[tuple[Asker, int]] = set()
-        self._by_place: dict[_Place, list[RefusalLedger]] = {}
+        self._by_place: dict[Place, list[RefusalLedger]] = {}
         self._looks_left = _MOST_LOOKS
         self._not_looked_at = 0
 
@@ -222,7 +245,7 @@ class Refusing:
         self.changes.add(dissection)
         self.instances.add(dissection)
         if exchange.api_key == api_keys.METADATA and not dissection.error_code:
-            self._learn_topics(dissection.topics)
+            self.learn_topics(dissection.topics)
         asked = client_of(exchange), exchange.api_key
         self.asked[asked] += 1
         if dissection.error_code or asked in self._hindered:
@@ -241,8 +264,9 @@ class Refusing:
 
         return again
 
-    def _learn_topics(self, topics: Iterable[str]) -> None:
-        if len(self._topics) < _MOST_TOPICS:
+    def learn_topics(self, topics: Iterable[str]) -> None:
+        """Learn names of topics that exist, for what is similar to them."""
+        if len(self._topics) < MOST_TOPICS:
             self._topics.update(topics)
 
     def _look(self, asked: tuple[Asker, int], dissection: Dissection) -> None:
@@ -254,34 +278,48 @@ class Refusing:
             self._not_looked_at += 1
             return
         self._looks_left -= 1
-        about = _about(dissection) or (exchange.connection.broker, "broker")
+        about = _about(dissection) or Subject(exchange.connection.broker, "broker")
         failed = set()
-        for code, topic, index in outcomes_of(response, _MOST_OUTCOMES):
-            subject = (topic, "topic") if topic else about
-            place = (*asked, subject[0], index)
+        for code, topic, index in outcomes_of(response):
+            subject = Subject(topic, "topic") if topic else about
+            place = (*asked, subject.name, index)
             if not code:
-                for ledger in self._by_place.get(place, ()):
-                    ledger.succeed(exchange.time_ns)
-            elif error_name(code) not in _NO_REFUSALS:
-                failed.add(self._refuse(exchange, code, subject, place))
+                self.succeed(place, exchange.time_ns)
+            elif error_name(code) not in NO_REFUSALS:
+                broker = exchange.connection.broker
+                refusal, ledger = self.refusal_of(place, code, subject, broker)
+                if ledger is not None:
+                    ledger.add(exchange)
+                failed.add(refusal._replace(partition=None))
         self.requests.update(failed)
 
-    def _refuse(
-        self, exchange: Exchange, code: int, subject: tuple[str, str], place: _Place
-    ) -> RefusedWork:
-        """Count a part of an answer that refuses; return what is refused as a whole."""
+    def succeed(self, place: Place, time_ns: int) -> None:
+        """Note that something succeeded, in case that it was refused before."""
+        for ledger in self._by_place.get(place, ()):
+            ledger.succeed(time_ns)
+
+    def refusal_of(
+        self, place: Place, code: int, subject: Subject, broker: str
+    ) -> tuple[RefusedWork, RefusalLedger | None]:
+        """Return what is refused with an error, and its ledger; None if there is no room for it.
+
+        Args:
+            place: what was asked for.
+            code: of the error.
+            subject: what the answer is about.
+            broker: who answers.
+        """
         client, api_key, _, index = place
-        if error_name(code) in _OF_BROKERS:
-            subject, index = (exchange.connection.broker, "broker"), None
+        if error_name(code) in OF_BROKERS:
+            subject, index = Subject(broker, "broker"), None
         refusal = RefusedWork(client, api_key, code, *subject, index)
         ledger = self.refused.of(refusal)
         if ledger is not None:
-            ledger.add(exchange)
             self._hindered.add((client, api_key))
             known = self._by_place.setdefault(place, [])
             if not any(each is ledger for each in known):
                 known.append(ledger)
-        return refusal._replace(partition=None)
+        return refusal, ledger
 
     @property
     def hindered(self) -> frozenset[Asker]:
@@ -406,9 +444,9 @@ class Refusing:
             parts += [f"a topic with a similar name: {name}" for name in similar]
         if error in {"NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR", *_LACKING_REPLICAS}:
             parts += causes
-        if error in _OF_INSTANCES:
+        if error in OF_INSTANCES:
             parts += self.instances.shared(refusal.about)
-        if error in _OF_BROKERS and (count := self._leaderless_since(first_ns)):
+        if error in OF_BROKERS and (count := self._leaderless_since(first_ns)):
             parts.append(f"then {count:,} requests answered with {_LEADERLESS}")
         return f" ({'; '.join(parts)})" if parts else ""
 
@@ -426,14 +464,14 @@ _MOST_FINDINGS: Final = 5
 """Of one rule: more errors than that are in the table of errors."""
 
 
-def _about(dissection: Dissection) -> tuple[str, str] | None:
+def _about(dissection: Dissection) -> Subject | None:
     """Return the group or the transaction that a request is about, if it is one."""
     for kind, named in (
         ("group", dissection.groups),
         ("transaction", dissection.transactional_ids),
     ):
         if len(named) == 1:
-            return next(iter(named)), kind
+            return Subject(next(iter(named)), kind)
     return None
 
 
@@ -444,7 +482,7 @@ def _counts(error_code: int, refused: Sequence[RefusalLedger]) -> bool:
         return True
     if not error.is_retriable and error.name not in _WHEN_LASTING:
         return True
-    count = sum(len(of.times_ns) for of in refused)
+    count = sum(of.count for of in refused)
     return count >= LEAST_LASTING and max(of.lasted_ns for of in refused) >= LASTING_NS
 
 

@@ -28,12 +28,12 @@ from kdiag.diagnosis.traffic.ledgers import (
     client_of,
     counted,
     findings_of,
-    of_day,
 )
 from kdiag.diagnosis.traffic.silence import LEAST_SILENT_NS, BrokerTimes
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import Clockface
+from kdiag.exchange.line.shown_time import time_of_day, zone_label
 from kdiag.exchange.model import Exchange, Status, UnansweredReason
 from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.findings.finding import Finding
@@ -296,7 +296,7 @@ class Replicating:
         """Return how long writes to a topic waited, by its name."""
         return {
             topic: f"{len(pause.waits):,} Produce requests with acks=all waited unanswered from"
-            f" {of_day(pause.first_ns)}"
+            f" {time_of_day(pause.first_ns)} {zone_label(pause.first_ns)}"
             for pause in self.pauses()
             for topic in self._partitions(pause)
         }
@@ -337,8 +337,9 @@ class Replicating:
             "broker": pause.broker,
             "requests": len(pause.waits),
             "unanswered": unanswered,
-            "first": of_day(pause.first_ns),
-            "last": of_day(pause.last_ns),
+            "first": time_of_day(pause.first_ns),
+            "last": time_of_day(pause.last_ns),
+            "zone": zone_label(pause.last_ns),
             "first_time": clock.text(pause.first_ns),
             "last_time": clock.text(pause.last_ns),
             "followers": list(pause.followers),

@@ -26,15 +26,15 @@ from kdiag.findings.finding import Finding
 LEAST_SILENT_NS: Final = 3 * NS_PER_S
 """Shorter pauses are those of garbage collections and of disks."""
 
-_LATE_NS: Final = NS_PER_S
+LATE_NS: Final = NS_PER_S
 _BUCKET_NS: Final = NS_PER_S // 4
 _MOST_BUCKETS: Final = 120
 _KEPT_BUCKETS: Final = 60
 _MOST_PAUSES: Final = 1_000
 _MOST_WAITS: Final = 10_000
 _LEAST_CLIENTS: Final = 2
-_GONE: Final = frozenset({UnansweredReason.BROKER_CLOSED, UnansweredReason.BROKER_RESET})
-_UNKNOWN: Final = frozenset(
+GONE: Final = frozenset({UnansweredReason.BROKER_CLOSED, UnansweredReason.BROKER_RESET})
+UNKNOWN: Final = frozenset(
     {UnansweredReason.ANSWER_NOT_CAPTURED, UnansweredReason.ANSWER_NOT_UNDERSTOOD}
 )
 """What may have been answered."""
@@ -76,6 +76,11 @@ class BrokerTimes:
         self._first_ns = 0
         self._known_until_ns = 0
         self._pauses: list[tuple[int, int]] = []
+
+    def restore(self, waits: Sequence[Wait], pauses: Sequence[tuple[int, int]]) -> None:
+        """Take over requests that waited, and pauses up to the end, that were found elsewhere."""
+        self.waits = [*waits[:_MOST_WAITS]]
+        self._pauses = [*pauses[:_MOST_PAUSES]]
 
     def answered(self, times_ns: Sequence[int]) -> None:
         """Note answers of one connection, of those that came close together the ends."""
@@ -157,8 +162,8 @@ class Silence:
             return None
         if exchange.response is None:
             reason = exchange.unanswered_reason
-            if reason not in {None, *_UNKNOWN}:
-                _note(times, exchange, is_gone=reason in _GONE)
+            if reason not in {None, *UNKNOWN}:
+                _note(times, exchange, is_gone=reason in GONE)
             return None
         return counted(self._again_on, exchange)
 
@@ -169,9 +174,9 @@ class Silence:
 
         def again(exchanges: Sequence[Exchange]) -> None:
             times.answered([each.response.last_byte_ns for each in exchanges if each.response])
-            if max(measured_latencies_ns(exchanges), default=0) >= _LATE_NS:
+            if max(measured_latencies_ns(exchanges), default=0) >= LATE_NS:
                 for each in exchanges:
-                    if (each.latency_ns or 0) >= _LATE_NS:
+                    if (each.latency_ns or 0) >= LATE_NS:
                         _note(times, each, is_gone=False)
 
         return again

@@ -127,4 +127,4 @@ class Traffic:
 
 def _silent_text(finding: Finding) -> str:
     evidence = finding.evidence
-    return "broker {broker} answered no client from {first} to {last}".format_map(evidence)
+    return "broker {broker} answered no client from {first} to {last} {zone}".format_map(evidence)

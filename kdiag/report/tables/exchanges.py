@@ -39,6 +39,7 @@ from kdiag.report.tables.column import (
     Table,
     cells_of,
 )
+from kdiag.report.tables.outcomes import COLUMNS as OF_OUTCOMES
 from kdiag.wire import api_keys
 from kdiag.wire.frame import Frame
 from kdiag.wire.records.batch import RecordBatch
@@ -471,7 +472,7 @@ def _side_columns(side: str) -> tuple[Column[SideFacts], ...]:
 
 _OF_REQUEST: Final = _side_columns("request")
 _OF_RESPONSE: Final = _side_columns("response")
-_OF_EXCHANGE: Final = (*_HEAD, *_MENTIONS, *_OF_SOME_APIS)
+_OF_EXCHANGE: Final = (*_HEAD, *_MENTIONS, *_OF_SOME_APIS, *OF_OUTCOMES)
 
 EXCHANGES: Final = Table(
     "exchanges",

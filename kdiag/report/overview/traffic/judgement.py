@@ -1,17 +1,16 @@
-"""Findings about clients and brokers, told from tables.
+"""Findings about clients and brokers, judged from tables.
 
 SQL counts what `Traffic` counts of a capture exchange by exchange, and `Traffic` judges the counts:
 so each rule, and what it takes to break it, is written once.
 
-Two things are not in tables: the bytes of records, without which it is not known what a codec would
-spare (KD4103), and what each part of an answer came to, and when (KD4402 to KD4503).
+The bytes of records are not in tables, so it is not known what a codec would spare (KD4103).
 
 How many partitions a topic has is in the bodies of Metadata responses; in tables
-without bodies a hot partition (KD4106) is compared with those that were written to, so it is told
-later than from a capture.
+without bodies a hot partition (KD4106) is compared with those that were written to, so it is found
+later than in a capture.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -35,20 +34,18 @@ from kdiag.diagnosis.traffic.producing import (
     PartitionLedger,
     ProducerLedger,
 )
-from kdiag.diagnosis.traffic.traffic import Traffic
+from kdiag.diagnosis.traffic.traffic import OWN_CLIENT_ID, Traffic
+from kdiag.errors import ReportError
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.findings.finding import Finding
 from kdiag.report.engine import Database
 from kdiag.report.overview.questions import Row, ask, left_out_of
+from kdiag.report.overview.traffic.refused import read_refused
+from kdiag.report.overview.traffic.silent import read_silences
 from kdiag.wire.catalog import APIS
 
-UNTOLD: Final = frozenset(
-    {
-        *("KD4103", "KD4402", "KD4403", "KD4404", "KD4405"),
-        *("KD4501", "KD4502", "KD4503"),
-    }
-)
-"""The rules about clients and brokers that tables cannot tell."""
+UNTOLD: Final = frozenset({"KD4103", "KD4404", "KD4405"})
+"""The rules about clients and brokers that tables cannot judge."""
 
 _PACKAGE: Final = "kdiag.report.overview.traffic"
 _VERSIONS: Final = 1000
@@ -56,17 +53,19 @@ _VERSIONS: Final = 1000
 
 
 class TableFindings(NamedTuple):
-    """What tables tell.
+    """What is wrong by the tables.
 
     Attributes:
         findings: about clients and brokers.
         left_out: how many clients, partitions and the like were too many to judge.
         is_bare: whether bodies of Metadata responses are left out, which KD4106 takes.
+        unjudged: what was not judged, with its reason.
     """
 
     findings: list[Finding]
     left_out: int
     is_bare: bool
+    unjudged: list[str]
 
 
 def judge_tables(database: Database) -> TableFindings:
@@ -83,11 +82,37 @@ def judge_tables(database: Database) -> TableFindings:
     for name, put, values in _COUNTS:
         rows = ask(database, name, _PACKAGE, most=MAX_LEDGERS, **values)
         for row in rows:
-            put(traffic, row)
+            if not (row.get("client_id") or "").startswith(OWN_CLIENT_ID):
+                put(traffic, row)
         left_out += left_out_of(rows)
+    unjudged = [*_judge_younger(database, traffic)]
     (bare,) = ask(database, "bare_metadata", _PACKAGE)
     is_bare = bare["responses"] > 0
-    return TableFindings([*traffic.findings()], left_out + traffic.left_out, is_bare)
+    findings = [*traffic.findings()]
+    return TableFindings(findings, left_out + traffic.left_out, is_bare, unjudged)
+
+
+def _judge_younger(database: Database, traffic: Traffic) -> Iterator[str]:
+    """Count what takes columns that tables of older releases lack; yield what cannot be judged."""
+    parts = {
+        "errors that brokers answer (KD4501 to KD4503)": read_refused,
+        "brokers that were silent (KD4402)": read_silences,
+        "brokers with the same address (KD1503)": _read_nodes,
+    }
+    for what, read in parts.items():
+        try:
+            lost = read(database, traffic)
+        except ReportError as error:
+            yield f"{what}: {error.why}"
+            continue
+        if lost:
+            yield f"{what}: {lost}"
+
+
+def _read_nodes(database: Database, traffic: Traffic) -> str:
+    for row in ask(database, "nodes", _PACKAGE, most=MAX_LEDGERS):
+        traffic.asking.nodes.put(row["address"], set(row["nodes"]))
+    return ""
 
 
 def _client(row: Row) -> Asker:
@@ -144,6 +169,7 @@ def _put_answers(traffic: Traffic, row: Row) -> None:
     ledger = AnswerLedger()
     for bits, answers in zip(row["bits"], row["answers"], strict=True):
         ledger.by_bits[bits] += answers
+    ledger.sample = row["sample"]
     traffic.answering.answers.put((row["broker"], _client(row)), ledger)
 
 
