@@ -329,7 +329,8 @@ class Refusing:
     def _groups(self) -> list[list[tuple[RefusedWork, RefusalLedger]]]:
         """Return what was refused by error and what it is about, as far as it matters."""
         groups: dict[tuple[int, str, str], list[tuple[RefusedWork, RefusalLedger]]] = {}
-        for key, of in self.refused.items():
+        ledgers = sorted(self.refused.items(), key=lambda each: (each[1].first_ns, each[1].example))
+        for key, of in ledgers:
             about = self._names.name(key.about) or key.about
             groups.setdefault((key.error_code, key.kind, about), []).append((key, of))
         return [
@@ -371,7 +372,9 @@ class Refusing:
             subject = f"{evidence['error']} for {evidence['about']}"
             by_rule.setdefault(rule, []).append(Case(evidence["count"], subject, evidence))
         for rule, cases in sorted(by_rule.items()):
-            for case in sorted(cases, key=lambda each: -each.badness)[:_MOST_FINDINGS]:
+            for case in sorted(cases, key=lambda each: (-each.badness, each.subject))[
+                :_MOST_FINDINGS
+            ]:
                 yield from findings_of(rule, [case])
 
     def _evidence(

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.traffic.changes import OF_INSTANCES, Change
 from kdiag.diagnosis.traffic.ledgers import Asker
 from kdiag.diagnosis.traffic.refusing import (

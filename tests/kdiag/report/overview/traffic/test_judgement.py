@@ -1,7 +1,7 @@
 """Tables tell the same of clients and brokers as the captures that they were made of."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,20 +20,34 @@ from kdiag.pcap.decoder import decode_capture
 from kdiag.report.engine import open_tables
 from kdiag.report.overview.traffic.judgement import UNTOLD, judge_tables
 from kdiag.report.tables.catalog import TableChoice
+from kdiag.wire.api.create_topics import (
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kdiag.wire.api.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from kdiag.wire.api.metadata import (
     MetadataRequest,
     MetadataResponse,
+    MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
 from kdiag.wire.api.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kdiag.wire.api.produce import (
     PartitionProduceData,
+    PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
+    TopicProduceResponse,
 )
 from kdiag.wire.schema import Struct
 from recordings.capture_tables import tables_of, tables_of_items
@@ -86,7 +100,7 @@ def test_tables_of_what_ships_tell_what_the_captures_tell() -> None:
         assert told_by_tables(tables_of([file])) == expected, file.name
         ids |= {each.id for each in expected}
 
-    assert ids == {"KD4104", "KD5101"}
+    assert ids == {"KD4104", "KD4501", "KD4503", "KD5101"}
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="KDIAG_REFERENCE is not set")
@@ -205,7 +219,74 @@ def everything_wrong() -> Story:
             late: dict[str, Any] = {"broker": "10.1.0.2:9092", "latency_ms": 300 if number else 3}
             story.ask(client, *beat, version=4, **late)
     story.ask("10.0.1.4", bytes(10), version=2, api_key=0)
+    add_slow_and_silent_brokers(story)
+    add_refusals(story)
     return story
+
+
+def add_slow_and_silent_brokers(story: Story) -> None:
+    """Add a broker that is slow by few answers, and one that hangs for 10 s."""
+    beat = (HeartbeatRequest(), HeartbeatResponse())
+    for number in range(12):
+        story.ask("10.0.1.5", *beat, version=4, at_ms=number, latency_ms=1 + number % 2)
+        if number < 6:
+            slow: dict[str, Any] = {"broker": "10.1.0.3:9092", "latency_ms": 3 + 100 * number}
+            story.ask("10.0.1.5", *beat, version=4, at_ms=1_000 * number, **slow)
+    for client in ("10.0.1.6", "10.0.1.7"):
+        hung: dict[str, Any] = {"broker": "10.1.0.4:9092", "version": 4, "client_id": client}
+        story.ask(client, *beat, at_ms=0, **hung)
+        story.ask(
+            client,
+            HeartbeatRequest(),
+            at_ms=2_000,
+            pairing=Status.UNANSWERED,
+            unanswered_reason=UnansweredReason.SKIPPED,
+            **hung,
+        )
+        story.ask(client, *beat, at_ms=10_000, **hung)
+
+
+def add_refusals(story: Story) -> None:
+    """Add what brokers refuse: once and for all, for a while, to an administrator, to a member."""
+    config = AlterableConfig(name="min.insync.replicas", value="2")
+    resource = AlterConfigsResource(resource_type=2, resource_name="orders", configs=[config])
+    altered = IncrementalAlterConfigsRequest(resources=[resource])
+    story.ask("10.0.2.1", altered, IncrementalAlterConfigsResponse(), version=1, at_ms=900)
+    for number in range(20):
+        codes = (19 if number > 3 else 0, 0)
+        refuse(story, "10.0.2.2", "orders", codes, 500 * number)
+        refuse(story, "10.0.2.3", "moved", (6 if 3 < number < 18 else 0,), 500 * number)
+        refuse(story, "10.0.2.4", "elected", (6 if number == 3 else 0,), 500 * number)
+        refuse(story, "10.0.2.5", "broken", (56 if number % 2 else 0, 56), 500 * number)
+    refuse(story, "kdiag-1", "secret", (29,), 0, client_id="kdiag-0.1.0")
+    listed = MetadataResponse(topics=[MetadataResponseTopic(name="order")])
+    story.ask("10.0.2.2", MetadataRequest(topics=[]), listed, version=9, at_ms=5)
+    refuse(story, "10.0.2.6", "orderz", (3,), 0)
+    refuse(story, "10.0.2.6", "orderz", (3,), 9_000)
+    refuse(story, "10.0.2.6", "orderz", (1234,), 9_000)
+    created = CreateTopicsResponse(topics=[CreatableTopicResult(name="new", error_code=42)])
+    story.ask("10.0.2.7", CreateTopicsRequest(), created, version=5)
+    for client, code in (("10.0.2.8", 0), ("10.0.2.9", 0), ("10.0.2.8", 82)):
+        member = HeartbeatRequest(group_id="fleet", group_instance_id="host-1")
+        told = HeartbeatResponse(error_code=code)
+        story.ask(client, member, told, version=4, at_ms=code, client_id=client)
+    brokers = [MetadataResponseBroker(node_id=each, host="one", port=9092) for each in (2, 1)]
+    found = MetadataResponse(brokers=[*brokers, MetadataResponseBroker(host="two", port=9092)])
+    story.ask("10.0.2.9", MetadataRequest(topics=[]), found, version=9)
+
+
+def refuse(  # noqa: PLR0913, PLR0917 - a fact for each
+    story: Story, client: str, topic: str, codes: Sequence[int], at_ms: int, **facts: Any
+) -> None:
+    """Add a Produce request with a part for each error code."""
+    parts = [PartitionProduceData(index=index) for index in range(len(codes))]
+    answers = [
+        PartitionProduceResponse(index=index, error_code=code) for index, code in enumerate(codes)
+    ]
+    request = ProduceRequest(topic_data=[TopicProduceData(name=topic, partition_data=parts)])
+    answer = TopicProduceResponse(name=topic, partition_responses=answers)
+    response = ProduceResponse(responses=[answer])
+    story.ask(client, request, response, version=9, at_ms=at_ms, **facts)
 
 
 def test_tables_tell_each_rule_as_exchanges_do() -> None:
@@ -216,10 +297,38 @@ def test_tables_tell_each_rule_as_exchanges_do() -> None:
     told = told_by_tables(tables_of_items(*items, choice=TableChoice(tcp=True)))
 
     assert told == expected
-    assert {each.id for each in told} == {*traffic.RULES} - UNTOLD
+    assert {each.id for each in told} == {*traffic.RULES, "KD1503"} - UNTOLD
+    refused = {each.title for each in told if each.id in {"KD4501", "KD4502"}}
+    assert not any("elected" in each or "kdiag" in each for each in refused)
     with open_tables(tables_of_items(*items)) as database:
         bare = judge_tables(database)
     counts = [
         each.evidence["partitions"] for each in (*told, *bare.findings) if each.id == "KD4106"
     ]
     assert (counts, bare.is_bare) == ([12, 4], True), "without bodies, those that were written to"
+
+
+def test_a_silence_ends_with_the_capture_and_tables_of_older_releases_say_what_they_lack() -> None:
+    """Between two captures no answer is missing; without a column what takes it is not judged."""
+    story = Story()
+    add_slow_and_silent_brokers(story)
+    tables = tables_of_items(*story.exchanges, *story.connections.values())
+    captures = tables["captures"].schema
+    spans = [(0, 2_500), (9_500, 11_000)]
+    rows = [
+        dict.fromkeys(captures.names)
+        | {"file": str(start), "first_ns": WHOLE_SECOND_NS + start * MS}
+        | {"last_ns": WHOLE_SECOND_NS + end * MS}
+        for start, end in spans
+    ]
+    two = tables | {"captures": pa.Table.from_pylist(rows, captures)}
+    older = tables | {"exchanges": tables["exchanges"].drop_columns(["outcomes", "brokers"])}
+    with open_tables(tables) as whole, open_tables(two) as cut, open_tables(older) as bare:
+        found, between, lacking = judge_tables(whole), judge_tables(cut), judge_tables(bare)
+
+    assert {each.id for each in found.findings} == {"KD4402", "KD4403"}
+    assert {each.id for each in between.findings} == {"KD4403"}
+    assert {each.id for each in lacking.findings} == {"KD4402", "KD4403"}
+    refused, nodes = lacking.unjudged
+    assert refused.startswith("errors that brokers answer (KD4501 to KD4503): there is no column")
+    assert nodes.startswith("brokers with the same address (KD1503): there is no column brokers")
