@@ -40,6 +40,10 @@ RULES: Final[dict[str, Rule]] = {
 """The rule of each id, by ascending id."""
 
 
+_STYLE: Final = "KD41"
+_SEVERITIES: Final = tuple(Severity)
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One problem; `msgspec.json` writes it in the shape of kdiag's JSON.
 
@@ -73,6 +77,16 @@ def found(rule_id: str, **evidence: Any) -> Finding:
         evidence=evidence,
         fix=rule.fix.format_map(evidence),
     )
+
+
+def is_style(finding: Finding) -> bool:
+    """Return whether a finding is about what works and could be better: how clients write."""
+    return finding.id.startswith(_STYLE)
+
+
+def by_harm(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings with the worst first, and those of style last; else in their order."""
+    return sorted(findings, key=lambda each: (is_style(each), _SEVERITIES.index(each.severity)))
 
 
 def worst(findings: Iterable[Finding]) -> Severity | None:

@@ -134,8 +134,8 @@ RULES: Final = {
     "KD4404": Rule(
         _ERROR,
         "{clients} cannot write to {about} with acks=all: {requests} Produce requests to broker "
-        "{broker} waited from {first} {zone} on, not over at the end of the capture, while it answered "
-        "other requests{because}",
+        "{broker} waited from {first} {zone} on, not over at the end of the capture, while it "
+        "answered other requests{because}",
         "With acks=all the leader answers when all in-sync replicas have the records. It was "
         "alive, so it waited for a follower that is down, hangs, or cannot reach it. After 30 s "
         "(replica.lag.time.max.ms) the leader goes on without that follower; if fewer than "
@@ -145,8 +145,8 @@ RULES: Final = {
     ),
     "KD4405": Rule(
         _WARNING,
-        "{clients} could not write to {about} with acks=all from {first} to {last} {zone}: {requests} "
-        "Produce requests to broker {broker} waited, while it answered other requests{because}",
+        "{clients} could not write to {about} with acks=all from {first} to {last} {zone}: "
+        "{requests} Produce requests to broker {broker} waited, while it answered other requests{because}",
         "With acks=all the leader answers when all in-sync replicas have the records. It was "
         "alive, so it waited for a follower that was down, hung, or could not reach it, until it "
         "came back or was dropped from the in-sync replicas.",

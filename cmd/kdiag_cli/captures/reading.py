@@ -14,7 +14,6 @@ from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Protocol
 from kdiag.exchange.selection import Selection
 from kdiag.exchange.summary.counts import Summary, Totals
-from kdiag.findings.rule import Severity
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.files.capture_facts import CaptureFacts
 from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from kdiag.pcap.writer.extract import ExtractCounts  # 10 ms, for one option
 
 _ALL = Selection()
-_SEVERITIES = tuple(Severity)
 _CLEANUP_NS: Final = 5 * NS_PER_S
 """How long after its time a command may remove the tables that it has made."""
 _MALLOC_SETTINGS: Final = {-1: 32 << 20, -3: 4 << 20}
@@ -397,7 +395,11 @@ def _findings(pipeline: ExchangePipeline, histories: "Sequence[GroupHistory]") -
         from kdiag.diagnosis.rebalance import findings as of_groups  # noqa: PLC0415 - 12 ms
 
         findings = of_groups.joined(findings, of_groups.find_all(histories))
-    return sorted(findings, key=lambda each: _SEVERITIES.index(each.severity))
+    if not findings:
+        return findings
+    from kdiag.findings.finding import by_harm  # noqa: PLC0415 - loads all rules
+
+    return by_harm(findings)
 
 
 def _histories(groups: "CaptureEvents | None") -> "list[GroupHistory]":

@@ -399,6 +399,8 @@ class Refusing:
         return {
             "who": _listed([name for name, _ in by_client.most_common()]),
             "what": _VERBS.get(by_api.most_common(1)[0][0], "use"),
+            "kind": first.kind,
+            "subject": self._names.name(first.about) or first.about,
             "about": _subject(first.kind, self._names.name(first.about) or first.about, partitions),
             "count": by_client.total(),
             "asked": asked,

@@ -3,11 +3,12 @@
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
+from kdiag.diagnosis.traffic.answering import MAY_WAIT
 from kdiag.errors import ReportError
 from kdiag.report.engine import Database
 from kdiag.report.overview.questions import ReportAnswer, Row, ask, ask_report
 from kdiag.report.overview.time_bins import TimeBins, bins_over
-from kdiag.report.sql_report import report_names
+from kdiag.report.sql_report import Query, load_report, report_names
 
 MOST_ROWS: Final = 150
 _NOT_REPEATED: Final = frozenset({"latency_over_time"})
@@ -19,6 +20,7 @@ class Overview(NamedTuple):
 
     Attributes:
         span: counts of what there is, and from when to when.
+        health: how many requests there are, and how many of them went wrong.
         bins: the stretches of time of the rows below.
         latencies: percentiles by bin, of APIs, and for each API of brokers and of clients.
         flows: bytes and records by bin, of topics and of clients.
@@ -31,6 +33,7 @@ class Overview(NamedTuple):
     """
 
     span: Row
+    health: Row
     bins: TimeBins
     latencies: list[Row]
     flows: list[Row]
@@ -76,8 +79,10 @@ def read_overview(
         packets=[row["packet"] for row in causes],
         numbers=sorted({*numbers, *(row["number"] for row in slow)}),
     )
+    retried = _sum_of(database, "retries", "retries") if "retries" in reports else 0
     return Overview(
         span,
+        ask(database, "health", may_wait=sorted(MAY_WAIT))[0] | {"retried": retried},
         bins,
         ask(database, "latency_bins", **binned),
         ask(database, "flow_bins", **binned),
@@ -88,3 +93,11 @@ def read_overview(
         reports,
         missing,
     )
+
+
+def _sum_of(database: Database, report: str, column: str) -> int:
+    """Return the sum of a column over all rows of a report, also those that are not shown."""
+    query = load_report(report).query()
+    sql = f'SELECT CAST(coalesce(sum("{column}"), 0) AS BIGINT) AS total FROM ({query.sql})'  # noqa: S608 - no text of users
+    answer = database.ask(Query(sql, query.values))
+    return sum(row["total"] for batch in database.rows_of(answer) for row in batch.to_pylist())

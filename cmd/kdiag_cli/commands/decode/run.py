@@ -18,9 +18,9 @@ from kdiag.exchange.model import Connection
 from kdiag.exchange.selection import is_in_order
 from kdiag.pcap.look_ahead import can_read_twice
 from kdiag_cli.captures.extract import extract_document, extract_text
+from kdiag_cli.captures.more import command_for
 from kdiag_cli.captures.printer import Printer, SortedPrinter
 from kdiag_cli.captures.reading import CaptureReading, CaptureResult, run_on_captures
-from kdiag_cli.commands.decode.more import command_for
 from kdiag_cli.commands.decode.options import DecodeOptions
 from kdiag_cli.commands.decode.printers import (
     CsvRows,

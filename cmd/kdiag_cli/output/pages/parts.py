@@ -46,6 +46,7 @@ class SortableTable(NamedTuple):
         note: what to know about it; empty for nothing.
         left_out: how many rows there are more.
         more: the command that shows all; empty if there is none.
+        anchor: its place; empty if nothing leads to it.
     """
 
     title: str
@@ -54,6 +55,7 @@ class SortableTable(NamedTuple):
     note: str = ""
     left_out: int = 0
     more: str = ""
+    anchor: str = ""
 
 
 class Choice(NamedTuple):
@@ -98,12 +100,48 @@ class Remark(NamedTuple):
         title: the sentence.
         lines: what is below it.
         links: where it leads.
+        command: what prints its evidence; empty for nothing.
     """
 
     kind: str
     title: str
     lines: Sequence[str] = ()
     links: Sequence[PageLink] = ()
+    command: str = ""
+
+
+class Heading(NamedTuple):
+    """The title of what follows it in a section."""
+
+    text: str
+
+
+class Note(NamedTuple):
+    """A line that is less important than what is around it."""
+
+    text: str
+
+
+class Tile(NamedTuple):
+    """A count that leads to the part of the page that has what it counts.
+
+    Attributes:
+        number: how many.
+        noun: of what.
+        anchor: the place; empty if there is none.
+        kind: `error` or `warning` if it is one, which colours it; empty for neither.
+    """
+
+    number: int
+    noun: str
+    anchor: str = ""
+    kind: str = ""
+
+
+class Tiles(NamedTuple):
+    """Counts beside each other."""
+
+    tiles: Sequence[Tile]
 
 
 class Detail(NamedTuple):
@@ -122,7 +160,7 @@ class Detail(NamedTuple):
     texts: Sequence[tuple[str, str]]
 
 
-PagePart: TypeAlias = str | Plot | SortableTable | Remark | Detail
+PagePart: TypeAlias = str | Plot | SortableTable | Remark | Detail | Heading | Note | Tiles
 """A paragraph, or one of the above."""
 
 

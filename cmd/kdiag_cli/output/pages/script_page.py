@@ -27,6 +27,8 @@ from kdiag_cli.output.json_text import escaped
 from kdiag_cli.output.pages.parts import (
     Cell,
     Detail,
+    Heading,
+    Note,
     PageLink,
     PagePart,
     PageSection,
@@ -34,6 +36,8 @@ from kdiag_cli.output.pages.parts import (
     Quantity,
     Remark,
     SortableTable,
+    Tile,
+    Tiles,
 )
 from kdiag_cli.output.pages.policy import policy_element
 from kdiag_cli.output.terminal import harmless
@@ -113,6 +117,12 @@ def _part(part: PagePart, plots: list[Plot]) -> Iterator[str]:
         yield from _table(part)
     elif isinstance(part, Remark):
         yield from _remark(part)
+    elif isinstance(part, Heading):
+        yield f"<h3>{_text(part.text)}</h3>"
+    elif isinstance(part, Note):
+        yield f'<p class="note">{_text(part.text)}</p>'
+    elif isinstance(part, Tiles):
+        yield f'<p class="tiles">{" ".join(map(_tile, part.tiles))}</p>'
     else:
         yield from _detail(part)
 
@@ -151,7 +161,8 @@ def _data(number: int, plot: Plot) -> str:
 
 
 def _table(table: SortableTable) -> Iterator[str]:
-    yield f'<div class="table">\n<h3>{_text(table.title)}</h3>'
+    place = f' id="{_text(table.anchor)}"' if table.anchor else ""
+    yield f'<div class="table"{place}>\n<h3>{_text(table.title)}</h3>'
     if table.note:
         yield f'<p class="note">{_text(table.note)}</p>'
     yield '<div class="controls"><label>Filter <input type="search"></label><output></output></div>'
@@ -203,7 +214,17 @@ def _remark(remark: Remark) -> Iterator[str]:
     yield from (f"<p>{_text(line)}</p>" for line in remark.lines)
     if remark.links:
         yield f"<p>{' '.join(map(_link, remark.links))}</p>"
+    if remark.command:
+        yield f'<p class="command"><code>{_text(remark.command)}</code></p>'
     yield "</div>"
+
+
+def _tile(tile: Tile) -> str:
+    kind = f"tile {tile.kind}" if tile.kind else "tile"
+    inside = f"<b>{tile.number:,}</b> {_text(tile.noun)}"
+    if not tile.anchor:
+        return f'<span class="{kind}">{inside}</span>'
+    return f'<a class="{kind}" href="#{_text(tile.anchor)}">{inside}</a>'
 
 
 def _detail(detail: Detail) -> Iterator[str]:

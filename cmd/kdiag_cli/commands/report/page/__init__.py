@@ -3,6 +3,7 @@
 run              captures or tables in, the page out
 sections         what the page shows of an overview, from top to bottom
 kept_exchanges   the exchanges that are shown in full, and which row of a table leads to which
-findings         what was found, those of one rule together
-observed         what captures tell beside their tables: findings, and the limits of TCP
+findings         the verdict: what went wrong, each with its evidence, and what was judged
+judged           what is wrong in captures or tables, the worst first, and what was not judged
+tcp_limits       what limits the throughput of connections
 """

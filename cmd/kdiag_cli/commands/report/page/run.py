@@ -3,8 +3,10 @@
 It needs the extras `report` and `html`: see `require_report_extra` and `ChartScript`.
 """
 
+import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,8 +16,10 @@ from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.line.shown_time import span_of_days
 from kdiag.report.engine import Database, holds_tables, open_folder
 from kdiag.report.overview.overview import Overview, read_overview
+from kdiag_cli.captures.more import command_for
 from kdiag_cli.captures.reading import CaptureResult, run_on_captures
 from kdiag_cli.captures.tables import tables_of
+from kdiag_cli.commands.report.page.findings import exchange_numbers, verdict_of
 from kdiag_cli.commands.report.page.judged import Judged, judge_captures, judge_folder
 from kdiag_cli.commands.report.page.kept_exchanges import KeptExchanges
 from kdiag_cli.commands.report.page.sections import sections_of
@@ -23,7 +27,7 @@ from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from kdiag_cli.output.exchanges.text import not_understood_text
 from kdiag_cli.output.pages.chart_script import ChartScript
-from kdiag_cli.output.pages.parts import PageSection, Remark
+from kdiag_cli.output.pages.parts import PageSection
 from kdiag_cli.output.pages.script_page import write_script_page
 from kdiag_cli.output.terminal import say
 from kdiag_cli.output.units import age
@@ -100,15 +104,19 @@ def _write(  # noqa: PLR0913, PLR0917 - what the page is of
     read: CaptureResult | None = None,
 ) -> None:
     """Write the page of tables, and of the reading of the captures that they were made of."""
-    found = judged.findings
-    overview = read_overview(database, found.exchange_numbers())
+    overview = read_overview(database, exchange_numbers(judged.findings))
     kept = KeptExchanges(overview.kept)
     names = [Path(each).name or each for each in inputs.files]
     title = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-    remarks = [*found.parts(kept), *judged.notes, *_missing(overview)]
+    is_folder = read is None
+    more = partial(
+        command_for,
+        files=[] if is_folder else inputs.files,
+        tables=inputs.files[0] if is_folder else "",
+    )
     sections = [
-        PageSection("findings", "Findings", remarks),
-        *sections_of(overview, kept, judged.limits, " ".join(inputs.files)),
+        PageSection("findings", "Verdict", list(verdict_of(overview, judged, kept, more))),
+        *sections_of(overview, kept, judged.limits, shlex.join(inputs.files)),
     ]
     lines = list(_head(overview, names, read))
     written = write_script_page(
@@ -117,13 +125,7 @@ def _write(  # noqa: PLR0913, PLR0917 - what the page is of
     say(f"wrote {target.file}: {size(written)}")
 
 
-def _missing(overview: Overview) -> Iterator[Remark]:
-    """Yield which reports are not on the page, and why."""
-    for name, why in overview.missing.items():
-        yield Remark("note", f"the report {name} is missing: {why}")
-
-
-def _lost(result: CaptureResult) -> list[Remark]:
+def _lost(result: CaptureResult) -> list[str]:
     """Return what could not be read."""
     warnings = [*result.totals.warnings]
     if result.totals.gaps:
@@ -133,7 +135,7 @@ def _lost(result: CaptureResult) -> list[Remark]:
         warnings.append(not_understood_text(result.totals))
     if result.totals.closing_line:
         warnings.append(result.totals.closing_line)
-    return [Remark("note", each) for each in warnings]
+    return warnings
 
 
 def _head(overview: Overview, names: Sequence[str], result: CaptureResult | None) -> Iterator[str]:
@@ -153,7 +155,6 @@ def _head(overview: Overview, names: Sequence[str], result: CaptureResult | None
         count(span["brokers"], "broker"),
         count(span["client_ids"], "client id"),
         f"{size(span['request_bytes'])} asked, {size(span['response_bytes'])} answered",
-        f"{span['errors']:,} with errors",
     ]
     if result is not None:
         counts.insert(0, count(result.totals.packets, "packet"))

@@ -14,6 +14,7 @@ from kdiag_cli.output.pages import plots
 from kdiag_cli.output.pages.parts import (
     Cell,
     Choice,
+    Note,
     PageLink,
     PagePart,
     PageSection,
@@ -74,9 +75,9 @@ def sections_of(
         if answer.rows:
             tables[_PLACED.get(name, "more")].append(_report(name, answer, kept, source))
     made: tuple[tuple[str, str, list[PagePart]], ...] = (
+        ("errors", "Errors and missing answers", list(_errors(overview))),
         ("latency", "Latency", [*_latencies(overview), *_slowest(overview, kept)]),
         ("throughput", "Throughput", list(_flows(overview))),
-        ("errors", "Errors", list(_errors(overview))),
         ("rebalances", "Rebalances", [*_timeline(overview), *_phases(overview)]),
         ("clients", "Clients", []),
         ("topology", "Who talks to whom", list(_topology(overview, kept))),
@@ -85,7 +86,20 @@ def sections_of(
     )
     for anchor, title, parts in made:
         yield PageSection(anchor, title, [*parts, *tables[anchor]])
-    yield PageSection("exchanges", "Exchanges in full", list(_details(kept, source)))
+    parts = [*_details(kept, source), *_missing(overview)]
+    yield PageSection("exchanges", "Exchanges in full", parts)
+
+
+def report_anchor(name: str) -> str:
+    """Return the place of the table of a report."""
+    return f"report-{name}"
+
+
+def _missing(overview: Overview) -> Iterator[Note]:
+    """Yield in one line which reports are not on the page, and why."""
+    why = [f"{name} ({reason})" for name, reason in overview.missing.items()]
+    if why:
+        yield Note(f"Reports that these tables cannot answer: {'; '.join(why)}")
 
 
 def _latencies(overview: Overview) -> Iterator[PagePart]:
@@ -376,6 +390,7 @@ def _report(name: str, answer: ReportAnswer, kept: KeptExchanges, source: str) -
         " ".join(answer.report.notes.replace("`", "").split()),
         answer.left_out,
         f"kdiag report {name} {source}",
+        report_anchor(name),
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from folders import CAPTURES
 from kdiag.findings.finding import RULES, Finding, found
-from kdiag_cli.commands.decode.more import _REPORTS, command_for
+from kdiag_cli.captures.more import _REPORTS, command_for
 from programs.kdiag_program import kdiag
 from tiers.cases import for_each
 
