@@ -126,5 +126,6 @@ def test_captures_are_small_and_explained() -> None:
     assert {path.name for path in CAPTURES.iterdir()} == {
         "README.md",
         "clients.json",
+        "disk_full.svg",
         *(f"{name}.{ending}" for name in NAMES for ending in ("pcap", "jsonl")),
     }

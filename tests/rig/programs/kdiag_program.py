@@ -56,10 +56,10 @@ def _without_callbacks() -> Iterator[None]:
         gc.callbacks[:] = callbacks
 
 
-def kdiag_on_terminal(width: int, *arguments: object) -> Done:
+def kdiag_on_terminal(width: int, *arguments: object, has_colours: bool = False) -> Done:
     """Run the program inside the test, with a terminal of this width as stdout and as stderr."""
     screens = Screen(is_terminal=True), Screen(is_terminal=True)
-    environment = {"COLUMNS": str(width), "TERM": "xterm", "NO_COLOR": "1"}
+    environment = {"COLUMNS": str(width), "TERM": "xterm", "NO_COLOR": "1"[has_colours:]}
     texts = [str(each) for each in arguments]
     code: Any = 0
     with (

@@ -162,7 +162,7 @@ def _texts(kafka: Kafka) -> Iterable[str]:
     if f"shipped up to {kafka.version}" not in (ROOT / "README.md").read_text():
         yield f"README.md: `every version that Kafka shipped up to {kafka.version}`"
     command = " ".join(f"--kafka {each}" for each in VERSIONS) + " --clients"
-    for path in ("README.md", "cmd/kdiag_schema/__main__.py"):
+    for path in (".github/CONTRIBUTING.md", "cmd/kdiag_schema/__main__.py"):
         if command not in (ROOT / path).read_text():
             yield f"{path}: `kdiag_schema {command}`"
 
