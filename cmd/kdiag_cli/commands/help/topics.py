@@ -45,7 +45,7 @@ def topic_text(topic: str) -> str | None:
 
 def findings_text() -> str:
     """Return all kinds of findings as a table."""
-    rows = (f"| {key} | {rule.severity} | {_named(rule.title)} |" for key, rule in RULES.items())
+    rows = (f"| {key} | {rule.severity} | {named(rule.title)} |" for key, rule in RULES.items())
     return _HEAD + "\n".join(rows) + "\n"
 
 
@@ -55,9 +55,9 @@ def finding_text(rule_id: str) -> str | None:
     if rule is None:
         return None
     return (
-        f"# {rule_id} ({rule.severity}): {_named(rule.title)}\n\n"
+        f"# {rule_id} ({rule.severity}): {named(rule.title)}\n\n"
         f"{rule.explanation}\n\n"
-        f"**What to do:** {_named(rule.fix)}\n"
+        f"**What to do:** {named(rule.fix)}\n"
     )
 
 
@@ -65,6 +65,6 @@ def _title(text: str) -> str:
     return text.partition("\n")[0].lstrip("# ")
 
 
-def _named(template: str) -> str:
-    """Return a title or fix with the names of its evidence, as `<name>`."""
+def named(template: str) -> str:
+    """Return a title or fix with the names of its evidence as `<name>`."""
     return template.replace("{", "<").replace("}", ">")

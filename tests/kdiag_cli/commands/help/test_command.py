@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 import kdiag_cli.app
+from folders import ROOT
 from kdiag.findings.finding import RULES
 from kdiag_cli.commands.help.command import complete_help_topics
 from kdiag_cli.commands.help.topics import topic_files, topic_text, topic_titles
@@ -26,10 +27,12 @@ _REDIRECTION = re.compile(r" > [\w./-]+$")
 
 
 def examples() -> Iterator[str]:
-    """Yield the commands of kdiag's in every topic, up to a pipe, and those in every text."""
-    for topic in FILES:
-        text = (topic_text(topic) or "").replace("\\\n", " ").replace("|\n", "| ")
-        found = [line.partition(" | ")[0] for line in code_lines(text)]
+    """Yield the commands in README and every topic, up to a pipe, and those in every text."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for each in (readme, *(topic_text(topic) or "" for topic in FILES)):
+        text = each.replace("\\\n", " ").replace("|\n", "| ")
+        lines = (line.removeprefix("$ ").partition("  #")[0] for line in code_lines(text))
+        found = [line.partition(" | ")[0] for line in lines]
         found += re.findall(r"`(kdiag [^`]+)`", text)
         yield from (_REDIRECTION.sub("", line) for line in found if line.startswith("kdiag "))
 
@@ -39,7 +42,7 @@ def test_the_topics_are_listed_with_their_titles() -> None:
     lines = kdiag("help").out.splitlines()
 
     assert [line.split()[0] for line in lines[:-2]] == sorted([*FILES, "findings"])
-    assert "exit-codes  Exit codes: what a script learns from them" in lines
+    assert "exit-codes   Exit codes: what a script learns from them" in lines
     assert {"connecting", "decode", "exit-codes", "output"} <= set(FILES)
 
 
@@ -108,13 +111,15 @@ def test_a_command_without_a_topic_shows_its_help() -> None:
     assert "errcode" in kdiag_cli.app.COMMANDS
 
 
-def test_a_shell_is_complete_help_topics_and_findings_with_their_titles() -> None:
-    """For shells that show what a name means."""
+def test_a_shell_completes_topics_and_findings_apart() -> None:
+    """There are many more findings than topics, and few who type one by hand."""
     offered = dict(complete_help_topics())
 
     assert offered["exit-codes"].startswith("Exit codes")
     assert offered["findings"].startswith("Findings")
-    assert "KD1203" in offered
+    assert not [name for name in offered if name.startswith("KD")]
+    assert "KD1203" in dict(complete_help_topics("KD1"))
+    assert "KD1203" in dict(complete_help_topics("kd"))
 
 
 @for_each("topic", ["nope", "KD9999", "../help/output", ""])
@@ -123,8 +128,34 @@ def test_what_is_neither_is_wrong_usage(topic: str) -> None:
     done = kdiag("help", topic)
 
     assert (done.code, done.out) == (2, "")
-    topics = done.err.replace("config, ", "")
-    assert "connecting, decode, diff, exit-codes, findings, fleet, groups, lab, latency" in topics
+    assert "connecting, decode, diff, exit-codes, findings, fleet, groups, lab" in done.err
+
+
+@for_each(
+    ("word", "topic"),
+    [
+        ("tls", "connecting"),
+        ("SSL", "connecting"),
+        ("pcap", "decode"),
+        ("kerberos", "settings"),
+        ("offset", "tail"),
+        ("lag", "groups"),
+        ("kubernetes", "symptoms"),
+        ("poison", "symptoms"),
+        ("unanswered", "decode"),
+    ],
+)
+def test_a_word_finds_the_topics_that_speak_of_it(word: str, topic: str) -> None:
+    """By synonyms and by full text, the best one first, each as the command that shows it."""
+    done = kdiag("help", word)
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"kdiag help {topic} ")
+
+
+def test_a_word_finds_findings_too() -> None:
+    """By their titles."""
+    assert "kdiag help KD1202" in kdiag("help", "certificate").out
 
 
 def test_a_topic_on_a_terminal_is_shown_with_colours(monkeypatch: pytest.MonkeyPatch) -> None:
