@@ -146,7 +146,8 @@ RULES: Final = {
     "KD4405": Rule(
         _WARNING,
         "{clients} could not write to {about} with acks=all from {first} to {last} {zone}: "
-        "{requests} Produce requests to broker {broker} waited, while it answered other requests{because}",
+        "{requests} Produce requests to broker {broker} waited, while it answered other "
+        "requests{because}",
         "With acks=all the leader answers when all in-sync replicas have the records. It was "
         "alive, so it waited for a follower that was down, hung, or could not reach it, until it "
         "came back or was dropped from the in-sync replicas.",

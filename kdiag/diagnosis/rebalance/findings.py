@@ -16,9 +16,9 @@ from kdiag.diagnosis.rebalance.model import (
     RebalanceCause,
     Slowest,
 )
-from kdiag.diagnosis.traffic.ledgers import of_day
 from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.line.phrase import count as counted
+from kdiag.exchange.line.shown_time import time_of_day
 from kdiag.findings.finding import Finding, found
 from kdiag.findings.rule import Severity, is_at_least
 
@@ -218,11 +218,11 @@ def _failures(history: GroupHistory) -> Iterator[Finding]:
                 client=cause.client_id or _UNNAMED,
                 host=cause.client_host,
                 port="" if member.port is None else f" (port {member.port})",
-                since="an unknown time" if since_ns is None else of_day(since_ns),
+                since="an unknown time" if since_ns is None else time_of_day(since_ns),
                 back="it was answered that it is no member"
                 if member.back_ns is None
-                else of_day(member.back_ns),
-                removed=of_day(cause.at_ns),
+                else time_of_day(member.back_ns),
+                removed=time_of_day(cause.at_ns),
                 removed_time=Clockface().text(cause.at_ns),
                 timeout_s=_timeout_s(history, member.member_id),
                 generation=rebalance.generation,

@@ -6,7 +6,7 @@ from group_stories.story import MS, GroupStory, client_of
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance.findings import find, joined
 from kdiag.diagnosis.rebalance.histories import histories_of
-from kdiag.diagnosis.traffic.ledgers import of_day
+from kdiag.exchange.line.shown_time import time_of_day
 from kdiag.findings.finding import Finding, found
 from tiers.cases import for_each
 
@@ -166,8 +166,8 @@ def test_a_zombie_was_removed_while_it_lived(asks: str | None) -> None:
     assert finding.id == "KD3305"
     assert (finding.evidence["client"], finding.evidence["timeout_s"]) == ("app-zombie", 10)
     assert finding.title == (
-        f"app-zombie at {client_of('zombie').host} stood still from {of_day(silent_ns)} to "
-        f"{of_day(back_ns)}, and was removed from group orders while it lived: generation 2 is "
+        f"app-zombie at {client_of('zombie').host} stood still from {time_of_day(silent_ns)} to "
+        f"{time_of_day(back_ns)}, and was removed from group orders while it lived: generation 2 is "
         "without it"
     )
 
