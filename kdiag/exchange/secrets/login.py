@@ -95,8 +95,12 @@ class LoginWatch:
 
         One with bytes behind its last field is what it says it is if a long answer is, too.
         """
-        is_answered = response is not None and response.status is Status.OK
-        if request.ignored_bytes and is_answered and response.frame.size >= _LONG_ANSWER:
+        is_answered = (
+            response is not None
+            and response.status is Status.OK
+            and response.frame.size >= _LONG_ANSWER
+        )
+        if request.ignored_bytes and is_answered:
             exchange.login = LoginPhase.OVER
             request = read_request(exchange) or request
         elif request.is_damaged:

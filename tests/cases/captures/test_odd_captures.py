@@ -30,7 +30,7 @@ class Read(NamedTuple):
     @property
     def notes(self) -> list[str | None]:
         """Return the notes about requests."""
-        return [each.request and each.request.note for each in self.exchanges]
+        return [None if each.request is None else each.request.note for each in self.exchanges]
 
 
 def read(name: str) -> Read:
