@@ -77,8 +77,8 @@ def _evidence(head: bytes, size: int, *, is_all: bool) -> Evidence:
         return Evidence.OPEN
     if likeness is RequestLikeness.UNCLEAR:
         return Evidence.NONE
-    is_named = likeness is RequestLikeness.STRONG
-    found = _evidence_of_body(head, size)
+    is_named = likeness >= RequestLikeness.STRANGE
+    found = _evidence_of_body(head, size, is_likely=likeness is not RequestLikeness.STRANGE)
     if found is Evidence.LOOKS and not is_named:
         return Evidence.NONE
     if found is Evidence.DECODES and not is_named:
@@ -86,8 +86,8 @@ def _evidence(head: bytes, size: int, *, is_all: bool) -> Evidence:
     return found
 
 
-def _evidence_of_body(head: bytes, size: int) -> Evidence:
-    """Return how sure it is that a frame is a request, whoever sends it."""
+def _evidence_of_body(head: bytes, size: int, *, is_likely: bool) -> Evidence:
+    """Return how sure it is that a frame is a request, whoever sends it; see `request_likeness`."""
     is_whole = len(head) == size
     try:
         header = read_request_header(head)
@@ -95,7 +95,7 @@ def _evidence_of_body(head: bytes, size: int) -> Evidence:
         return Evidence.NONE if is_whole else Evidence.LOOKS
     api = API_BY_KEY.get(header.api_key)
     if api is None or not api.versions.covers(header.version):
-        is_first = is_whole and header.api_key == api_keys.API_VERSIONS
+        is_first = is_whole and header.api_key == api_keys.API_VERSIONS and is_likely
         return Evidence.DECODES if is_first else Evidence.LOOKS
     if is_whole:
         return _evidence_of_whole(api, header.version, head, header.body_offset)

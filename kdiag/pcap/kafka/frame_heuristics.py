@@ -27,7 +27,12 @@ import numpy as np
 from kdiag.pcap.kafka.evidence import Evidence, request_evidence
 from kdiag.pcap.kafka.request_head import RequestLikeness, request_likeness
 from kdiag.pcap.kafka.response_walk import LARGEST_ID_STEP
-from kdiag.pcap.kafka.trial_decoding import RequestKind, can_try, is_whole_response
+from kdiag.pcap.kafka.trial_decoding import (
+    RequestKind,
+    can_try,
+    decodes_as_response,
+    is_whole_response,
+)
 from kdiag.wire.frame import LENGTH_BYTES
 from kdiag.wire.header import REQUEST_START
 
@@ -158,27 +163,34 @@ class RequestHeuristics:
         self._max_frame_bytes = max_frame_bytes
         self._client_ids = client_ids
         self._last = last_correlation_id
-        self._least_letter = min([_FIRST_PRINTABLE, *(each[0] for each in client_ids)])
 
     def head_bytes(self) -> int:
         """Return the bytes up to the first letter of the client id."""
         return _CLIENT_ID + 1
 
     def places(self, data: bytearray, start: int, stop: int) -> list[int]:
-        """Return where a known key, a version and a client id may be."""
+        """Return where a known key, a version and a client id may be; any of a known client."""
         size = stop - start
         column = np.frombuffer(data, np.uint8)[start : stop + _CLIENT_ID]
 
         def at(offset: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
             return column[offset : offset + size]
 
-        is_likely = at(_KEY) == 0
-        is_likely &= at(_KEY + 1) <= _LARGEST_KEY
-        is_likely &= at(_VERSION) == 0
-        is_likely &= at(_VERSION + 1) <= _LARGEST_VERSION
-        is_likely &= at(_CLIENT_ID_LENGTH) == 0
-        is_likely &= at(_CLIENT_ID_LENGTH + 1) > 0
-        is_likely &= at(_CLIENT_ID) >= self._least_letter
+        if self._client_ids:
+            is_likely = np.zeros(size, np.bool_)
+            for each in self._client_ids:
+                is_same = at(_CLIENT_ID_LENGTH) == len(each) >> 8
+                is_same &= at(_CLIENT_ID_LENGTH + 1) == len(each) & 0xFF
+                is_likely |= is_same & (at(_CLIENT_ID) == each[0])
+            is_likely &= at(_KEY) <= _LARGEST_KEY
+        else:
+            is_likely = at(_KEY) == 0
+            is_likely &= at(_KEY + 1) <= _LARGEST_KEY
+            is_likely &= at(_VERSION) == 0
+            is_likely &= at(_VERSION + 1) <= _LARGEST_VERSION
+            is_likely &= at(_CLIENT_ID_LENGTH) == 0
+            is_likely &= at(_CLIENT_ID_LENGTH + 1) > 0
+            is_likely &= at(_CLIENT_ID) >= _FIRST_PRINTABLE
         found: list[int] = (np.flatnonzero(is_likely) + start).tolist()
         return found
 
@@ -197,16 +209,16 @@ class RequestHeuristics:
         likeness = request_likeness(head, size)
         if likeness is RequestLikeness.ODD and client_id in self._client_ids:
             likeness = RequestLikeness.STRONG
-        if likeness in _NAMELESS and is_aligned and not self._client_ids:
-            return Candidate(stop, stop, place, b"")
-        if likeness is not RequestLikeness.STRONG or not self._is_expected(head, client_id):
+        is_nameless = likeness in _NAMELESS and not self._client_ids
+        is_other = bool(self._client_ids) and client_id not in self._client_ids
+        if not is_nameless and (likeness < RequestLikeness.STRANGE or is_other):
             return None
+        if is_nameless or not self._is_expected(head):
+            return Candidate(stop, stop, place, b"") if is_aligned else None
         return Candidate(stop, stop, place, client_id)
 
-    def _is_expected(self, head: bytes, client_id: bytes) -> bool:
-        """Return whether a request fits those seen before."""
-        if self._client_ids and client_id not in self._client_ids:
-            return False
+    def _is_expected(self, head: bytes) -> bool:
+        """Return whether a request follows those seen before; a broker takes others, too."""
         _, _, correlation_id = REQUEST_START.unpack_from(head)
         return self._last is None or 0 < correlation_id - self._last <= _LARGEST_STEP
 
@@ -385,23 +397,29 @@ class ResponseHeuristics:
     def _are_answers(self, kept: SearchedBytes, at: int, end: int) -> bool:
         """Return whether the responses from `at` to `end` are those to their requests.
 
-        Those of which bytes are missing, or are still to come, are believed.
+        Those of which bytes are missing, or are still to come, are believed. Values that no broker
+        of Kafka sends, such as error codes of others, are where a segment is the whole response.
         """
         while at < end:
             size, correlation_id = _read_head(kept.data, at)
             start, at = at + LENGTH_BYTES, at + LENGTH_BYTES + size
             if kept.is_whole(start, at) and self._can_try(correlation_id):
                 frame = bytes(kept.data[start:at])
-                if not any(self._fits(frame, each) for each in self._outstanding[correlation_id]):
+                borders = start - LENGTH_BYTES, at
+                may_be_odd = all(is_border(kept.edges, each) for each in borders)
+                asked = self._outstanding[correlation_id]
+                if not any(self._fits(frame, each, may_be_odd=may_be_odd) for each in asked):
                     return False
         return True
 
-    def _fits(self, frame: bytes, asked: RequestKind) -> bool:
+    def _fits(self, frame: bytes, asked: RequestKind, *, may_be_odd: bool) -> bool:
         """Return whether a frame is the response to a request, unless trying costs too much."""
         if len(frame) > self._trial_bytes:
             return False
         self._trial_bytes -= len(frame)
-        return not can_try(asked) or is_whole_response(frame, asked)
+        if not can_try(asked) or is_whole_response(frame, asked):
+            return True
+        return may_be_odd and decodes_as_response(frame, asked)
 
     def _is_enough(self, candidate: Candidate, edges: list[int], end: int) -> bool:
         """Return whether one successor, which ends at `end`, is enough.

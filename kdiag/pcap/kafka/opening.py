@@ -12,7 +12,7 @@ from kdiag.pcap.kafka.detection import ENOUGH_BYTES, detect, is_bare_token
 from kdiag.pcap.kafka.frame_heuristics import RequestHeuristics
 from kdiag.pcap.kafka.frame_stream import FrameLimits
 from kdiag.pcap.kafka.preamble import MAX_PREAMBLE_BYTES, read_preamble
-from kdiag.pcap.kafka.request_walk import RequestWalk, SeenAnswer
+from kdiag.pcap.kafka.request_walk import RequestWalk, SeenAnswer, are_answered
 from kdiag.pcap.kafka.response_walk import ResponseWalk
 from kdiag.pcap.kafka.resync import NO_START, FrameSearch
 from kdiag.pcap.tcp.segments import Piece, Segments, first_packet
@@ -82,6 +82,11 @@ class OpeningSide:
             return self.search.held_bytes
         return self._cost
 
+    @property
+    def has_first_byte(self) -> bool:
+        """Return whether the kept bytes are all that came."""
+        return sum(piece.size for piece in self.kept()) == self.total_bytes > 0
+
     def unresolved_packet(self, oldest: int) -> int | None:
         """Return the first packet, from `oldest` on, that brought bytes kept."""
         return first_packet(self.kept(), oldest)
@@ -110,6 +115,12 @@ class OpeningSide:
         self.total_bytes = 0
         if pieces:
             self.add_segments(Segments.of_pieces(pieces), 0, len(pieces))
+
+    def stop_searching(self) -> None:
+        """Keep the bytes from the first one on: a frame starts with it."""
+        if self.search is not None:
+            self._pieces, self.search = self.search.pieces, None
+        self.has_frame_start = True
 
     def flush(self) -> None:
         """Decide a search: no more bytes will come."""
@@ -247,19 +258,32 @@ class Opening:
                 each.flush()
         elif not (self.sides[0].total_bytes or self.sides[1].total_bytes):
             return None
-        for number, side in enumerate(self.sides):
-            if side.has_request:
-                return Verdict(Protocol.KAFKA, number)
-        for number, side in enumerate(self.sides):
-            is_one_sided = is_over or not self.sides[1 - number].total_bytes
-            may_be_broker = is_one_sided and number != self.client and side.total_bytes > 0
-            if may_be_broker and side.has_responses(is_over=is_over):
-                return Verdict(Protocol.KAFKA, 1 - number)
+        client = self._client_by_frames(is_over=is_over)
+        if client is not None:
+            return Verdict(Protocol.KAFKA, client)
         protocol = self._protocol(is_over=is_over)
         if protocol is None and is_over:
             has_bytes = any(side.total_bytes for side in self.sides)
             protocol = Protocol.UNKNOWN if has_bytes else Protocol.EMPTY
         return None if protocol is None else Verdict(protocol, self.client)
+
+    def _client_by_frames(self, *, is_over: bool) -> int | None:
+        """Return the side that frames which were found show to be the client."""
+        for number, side in enumerate(self.sides):
+            if side.has_request:
+                return number
+        if is_over and self.client is None:
+            for number, side in enumerate(self.sides):
+                if self._is_answered(side, is_over=True) is SeenAnswer.YES:
+                    self.sides[0].stop_searching()
+                    self.sides[1].stop_searching()
+                    return number
+        for number, side in enumerate(self.sides):
+            is_one_sided = is_over or not self.sides[1 - number].total_bytes
+            may_be_broker = is_one_sided and number != self.client and side.total_bytes > 0
+            if may_be_broker and side.has_responses(is_over=is_over):
+                return 1 - number
+        return None
 
     def _protocol(self, *, is_over: bool) -> Protocol | None:
         """Return the protocol that the first bytes show; None if they show none."""
@@ -300,8 +324,17 @@ class Opening:
             return protocol
         answer = client.sends_requests(is_over=is_over)
         if answer is SeenAnswer.NO:
+            answer = self._is_answered(client, is_over=is_over)
+        if answer is SeenAnswer.NO:
             return Protocol.KAFKA if self.has_kafka_port else Protocol.UNKNOWN
         return Protocol.KAFKA if answer is SeenAnswer.YES else None
+
+    def _is_answered(self, client: OpeningSide, *, is_over: bool) -> SeenAnswer:
+        """Return whether one end is the client because the other answers as a broker does."""
+        server = self.sides[client is self.sides[0]]
+        if not (client.has_first_byte and server.has_first_byte):
+            return SeenAnswer.NO
+        return are_answered(client.kept(), server.kept(), is_over=is_over)
 
     def _awaits_preamble(self, client: OpeningSide, *, is_over: bool) -> bool:
         """Pass over the preamble of a proxy, if there is one; return whether more must come."""

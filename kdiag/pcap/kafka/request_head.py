@@ -5,7 +5,7 @@
 """
 
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from struct import Struct, error
 from typing import Final
 
@@ -18,7 +18,7 @@ from kdiag.wire.api.api_versions import ApiVersionsRequest
 from kdiag.wire.api.sasl_authenticate import SaslAuthenticateRequest
 from kdiag.wire.api.sasl_handshake import SaslHandshakeRequest
 from kdiag.wire.catalog import API_BY_KEY
-from kdiag.wire.codec.messages import decode_prefix
+from kdiag.wire.codec.messages import decode_prefix, try_decode
 from kdiag.wire.frame import Frame
 from kdiag.wire.header import REQUEST_START, read_request_header, skip_tags
 from kdiag.wire.primitives import RefusedError, read_uvarint
@@ -57,11 +57,16 @@ class RequestLikeness(IntEnum):
     """Nothing contradicts it, but there is no client id to support it."""
     ODD = 3
     """There is one, but not all of it is printable: only the rest of the frame can prove it."""
-    STRONG = 4
+    STRANGE = 4
+    """There is one, of an API or a version far from all that are known: others must follow."""
+    STRONG = 5
 
 
 def request_likeness(head: bytes, size: int) -> RequestLikeness:
     """Return how much a frame looks like a request.
+
+    What a broker refuses is none. What brokers read and clients do not send looks less like one, no
+    more: APIs and versions that other brokers have, client ids of any bytes, bytes behind the last.
 
     Args:
         head: the frame's first bytes, without its length.
@@ -70,35 +75,53 @@ def request_likeness(head: bytes, size: int) -> RequestLikeness:
     if len(head) < _CLIENT_ID_OFFSET:
         return RequestLikeness.UNCLEAR if len(head) < size else RequestLikeness.NO
     api_key, version, _ = REQUEST_START.unpack_from(head)
-    api = API_BY_KEY.get(api_key)
-    if api is not None:
-        is_version = 0 <= version <= api.versions.high + _NEWER_VERSIONS
-        least_client_id = -1
-    else:
-        is_version = 0 <= version <= _LARGEST_UNKNOWN_VERSION
-        is_version = is_version and 0 <= api_key <= _LARGEST_UNKNOWN_KEY
-        least_client_id = _LEAST_UNKNOWN_CLIENT_ID
-    if not is_version:
+    if api_key < 0 or (version < 0 and api_key != api_keys.API_VERSIONS):
         return RequestLikeness.NO
     if api_key == api_keys.CONTROLLED_SHUTDOWN and version == 0:
-        return RequestLikeness.WEAK if size == _LEAST_CONTROLLED_SHUTDOWN else RequestLikeness.NO
+        return RequestLikeness.WEAK if size >= _LEAST_CONTROLLED_SHUTDOWN else RequestLikeness.NO
     (length,) = _INT16.unpack_from(head, REQUEST_START.size)
-    if not least_client_id <= length <= size - _CLIENT_ID_OFFSET:
-        return RequestLikeness.NO
+    body_bytes = size - _CLIENT_ID_OFFSET - length
     text = head[_CLIENT_ID_OFFSET : _CLIENT_ID_OFFSET + max(length, 0)]
     likeness = _client_id_likeness(text, length)
-    if likeness is RequestLikeness.ODD:
-        has_body = size > _CLIENT_ID_OFFSET + length or api_key == api_keys.API_VERSIONS
-        return likeness if api is not None and has_body else RequestLikeness.NO
-    return likeness
+    if likeness is RequestLikeness.ODD and not body_bytes and not _may_be_empty(api_key, version):
+        likeness = RequestLikeness.NO
+    elif likeness is RequestLikeness.STRONG:
+        likeness = _likeness_of_named(api_key, version, length)
+    return likeness if body_bytes >= 0 or length < 0 else RequestLikeness.NO
+
+
+def _likeness_of_named(api_key: int, version: int, length: int) -> RequestLikeness:
+    """Return the likeness by API, version and the length of the client id, which is printable."""
+    api = API_BY_KEY.get(api_key)
+    if api is not None:
+        is_likely = 0 <= version <= api.versions.high + _NEWER_VERSIONS
+    elif length < _LEAST_UNKNOWN_CLIENT_ID:
+        return RequestLikeness.WEAK
+    else:
+        is_likely = api_key <= _LARGEST_UNKNOWN_KEY and version <= _LARGEST_UNKNOWN_VERSION
+    return RequestLikeness.STRONG if is_likely else RequestLikeness.STRANGE
 
 
 def is_request(head: bytes, size: int) -> bool:
     """Return whether a frame between SASL tokens is a request again.
 
-    One with an odd client id may be a token as well, which must stay masked.
+    One with an odd client id, or of an unlikely API, may be a token as well, which stays masked.
     """
-    return request_likeness(head, size) in {RequestLikeness.WEAK, RequestLikeness.STRONG}
+    likeness = request_likeness(head, size)
+    if likeness is not RequestLikeness.WEAK:
+        return likeness is RequestLikeness.STRONG
+    api_key, version, _ = REQUEST_START.unpack_from(head)
+    api = API_BY_KEY.get(api_key)
+    return api is not None and version <= api.versions.high + _NEWER_VERSIONS
+
+
+@cache
+def _may_be_empty(api_key: int, version: int) -> bool:
+    """Return whether a request of an API and version may have no body."""
+    api = API_BY_KEY.get(api_key)
+    if api is None or not api.versions.covers(version):
+        return api_key == api_keys.API_VERSIONS
+    return try_decode(api.request_class(), version, b"") is not None
 
 
 def _client_id_likeness(text: bytes, length: int) -> RequestLikeness:

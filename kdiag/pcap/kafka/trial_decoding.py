@@ -102,10 +102,14 @@ def fits_as_response(head: bytes, size: int, asked: RequestKind) -> bool:
     Args:
         head: those bytes, without the length.
         size: the length.
-        asked: the kind of the request; of a kind whose layout is not known nothing is a response.
+        asked: the kind of the request; to one whose layout is not known all may be a response.
     """
+    if not can_try(asked):
+        return True
+    if len(head) == size:
+        return decodes_as_response(head, asked)
     offset = _body_offset(head, asked)
-    if offset is None or not can_try(asked):
+    if offset is None:
         return False
     return fits_so_far(API_BY_KEY[asked[0]].response_class(), asked[1], head, offset, size)
 

@@ -174,7 +174,7 @@ def test_a_port_that_the_user_named_is_the_brokers() -> None:
 
 def test_on_a_named_port_anything_is_kafka() -> None:
     """Even what does not look like it."""
-    talk = Talk().open().ask(request(1, api_key=2000)).tell(response(1))
+    talk = Talk().open().ask(request(1, api_key=-1)).tell(response(1))
     named, unnamed = (Rig(*ports).take(talk.segments).finish() for ports in ((9092,), ()))
 
     assert named.protocol is Protocol.KAFKA

@@ -106,18 +106,18 @@ def test_a_response_before_its_request_is_an_answer_all_the_same() -> None:
 
 
 def test_a_lost_request_direction_is_found_by_what_the_client_sent_before() -> None:
-    """Another client id or an old correlation id is no request of this connection."""
+    """Another client id is no request of this connection, nor is an old id inside of a segment."""
     rig = Rig()
     rig.ask(request(1))
     rig.pair()
     rig.ask(request(2))
     rig.conversation.requests.add_segments(Segments.hole(50, 1, 0), 0, 1)
-    rig.ask(request(2), request(5, client_id=b"other"), request(7))
+    rig.ask(b"?" + request(2), request(5, client_id=b"other"), request(7))
     rig.conversation.flush()
 
     assert [frame.data for _, _, frame in rig.frames.starts] == [request(2)[4:], request(7)[4:]]
     assert [(direction, skip.size) for direction, skip in rig.skips] == [
-        ("request", len(request(2)) + len(request(5, client_id=b"other")))
+        ("request", 1 + len(request(2)) + len(request(5, client_id=b"other")))
     ]
 
 

@@ -96,16 +96,39 @@ def test_a_request_is_proved_by_the_borders_of_segments(
     "frame",
     [
         request(11, client_id=b"stranger"),
-        request(10),
-        request(10 + 100_001),
-        request(11, version=31),
+        request(10, b"wrong"),
+        request(11, api_key=-1),
+        request(11, version=-1),
         request(11, api_key=3, client_id=None),
         b"\x7f" + request(11)[1:],
     ],
 )
 def test_a_request_that_does_not_fit_what_was_seen_is_not_believed(frame: bytes) -> None:
-    """Client id, correlation id, key, version and size must make sense."""
+    """Client id, body and size must make sense; key and version must not be negative."""
     assert search(somebody(), b"rest", frame, frame) is None
+
+
+@for_each("frame", [request(10), request(10 + 100_001), request(-9)])
+def test_an_unexpected_correlation_id_is_believed_where_segments_start_and_end(
+    frame: bytes,
+) -> None:
+    """A broker accepts any; a client may use one for all its requests."""
+    assert bytes_of(search(somebody(), b"rest", frame, b"?")) == frame
+    assert search(somebody(), b"rest" + frame + frame + b"?") is None
+
+
+@for_each("kind", [(3, 31), (999, 3), (10_001, 0), (10_001, 900)])
+def test_an_api_or_version_far_from_all_that_are_known_wants_another_request(
+    kind: tuple[int, int],
+) -> None:
+    """Other brokers have APIs of their own. A client that was seen before is enough."""
+    api_key, version = kind
+    one, two = (request(number, api_key=api_key, version=version) for number in (11, 12))
+
+    assert bytes_of(search(anybody(), b"rest", one, two, b"?")) == one + two
+    assert search(anybody(), b"rest", one, b"?") is None
+    assert bytes_of(search(somebody(), b"rest", one, b"?")) == one
+    assert bytes_of(search(somebody(), b"rest" + one + two + b"?")) == one + two + b"?"
 
 
 def test_requests_without_client_id_must_be_two_to_their_last_bytes() -> None:

@@ -46,12 +46,15 @@ def test_every_request_header_of_kafka_is_plausible() -> None:
     ("fields", "client_id", "likeness"),
     [
         ((18, 12, 1), b"new-client", RequestLikeness.STRONG),
-        ((0, 22, 1), b"producer", RequestLikeness.NO),
+        ((0, 22, 1), b"producer", RequestLikeness.STRANGE),
         ((3, -1, 1), b"client", RequestLikeness.NO),
+        ((-3, 1, 1), b"client", RequestLikeness.NO),
+        ((18, 99, 1), b"client", RequestLikeness.STRANGE),
+        ((18, -9, 1), b"client", RequestLikeness.STRANGE),
         ((500, 3, 1), b"future", RequestLikeness.STRONG),
-        ((500, 3, 1), b"ab", RequestLikeness.NO),
-        ((1024, 3, 1), b"client", RequestLikeness.NO),
-        ((500, 99, 1), b"client", RequestLikeness.NO),
+        ((500, 3, 1), b"ab", RequestLikeness.WEAK),
+        ((10_001, 3, 1), b"client", RequestLikeness.STRANGE),
+        ((500, 99, 1), b"client", RequestLikeness.STRANGE),
         ((3, 9, 1), b"", RequestLikeness.WEAK),
         ((3, 9, 1), b"\0\1", RequestLikeness.NO),
         ((3, 9, 1), b"\xff\xfe", RequestLikeness.NO),
@@ -61,14 +64,15 @@ def test_every_request_header_of_kafka_is_plausible() -> None:
         ((18, 0, 1), b"caf\xe9", RequestLikeness.ODD),
         ((18, 0, 1), "bidi\u202e".encode(), RequestLikeness.ODD),
         ((500, 3, 1), b"esc\x1b[31m", RequestLikeness.NO),
+        ((16, 0, 1), b"tab\tweb", RequestLikeness.ODD),
     ],
 )
 def test_key_version_and_client_id_decide(
     fields: tuple[int, int, int], client_id: bytes, likeness: RequestLikeness
 ) -> None:
-    """Unknown keys need a printable name, versions may be a little newer than known.
+    """Unknown keys need a printable name; what is far from all that is known is strange.
 
-    A name that is not printable wants a body behind it, but for ApiVersions, which may have none.
+    A name that is not printable wants a body behind it, unless the API has none.
     """
     head = struct.pack(">hhih", *fields, len(client_id)) + client_id
 
@@ -85,12 +89,20 @@ def test_too_few_bytes_decide_nothing() -> None:
     assert request_likeness(head[:9], 9) is RequestLikeness.NO
 
 
-def test_controlled_shutdown_v0_has_no_client_id_but_one_size() -> None:
+def test_controlled_shutdown_v0_has_no_client_id_but_a_least_size() -> None:
     """Its header is the only one of version 0."""
     head = struct.pack(">hhii", 7, 0, 1, 5)
 
     assert request_likeness(head, 12) is RequestLikeness.WEAK
-    assert request_likeness(head + b"\0", 13) is RequestLikeness.NO
+    assert request_likeness(head + b"\0", 13) is RequestLikeness.WEAK
+    assert request_likeness(head[:11], 11) is RequestLikeness.NO
+
+
+def test_a_negative_length_is_that_of_no_client_id() -> None:
+    """Kafka reads each of them as null."""
+    for length in (-1, -2, -(1 << 15)):
+        head = struct.pack(">hhih", 3, 9, 1, length)
+        assert request_likeness(head, len(head)) is RequestLikeness.WEAK
 
 
 @for_each("token", [b"\0alice\0secret", b"n,,n=alice,r=fyko", b"", b"\x60\x82\x02\x5a"])
