@@ -15,6 +15,7 @@ from kdiag.pcap.files.merge import MAX_MERGED, TimedInput, merge_inputs
 from kdiag.pcap.files.pcap import SAVEFILE_HEADER_BYTES, is_savefile, read_savefile
 from kdiag.pcap.files.pcapng import DropCounts, Secrets, find_secrets, is_pcapng, read_pcapng
 from kdiag.pcap.files.repeats import RepeatedPackets
+from kdiag.pcap.files.time_order import TimeOrder
 from kdiag.pcap.files.window import BLOCK_BYTES, STDIN, Window, open_window
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.index import PacketIndex, SegmentBatch
@@ -49,6 +50,7 @@ class CaptureReader:
         secrets: TLS keys that pcapng files brought along.
         drops: packets that the recorders dropped, as pcapng files tell.
         repeats: the packets that are in more than one input, which are read once.
+        time_order: counts the packets that were written late, which are read in their order.
         warnings: what could not be read: an input that ends early or is damaged from some place
             on (everything before was delivered), packets in what nobody here reads.
         files: what was read of each input, in the order in which they were opened.
@@ -83,6 +85,7 @@ class CaptureReader:
         self.secrets: list[Secrets] = []
         self.drops = DropCounts()
         self.repeats = RepeatedPackets()
+        self.time_order = TimeOrder()
         self.warnings: list[CaptureError] = []
         self.files: list[CaptureFacts] = []
         sizes = [known.stored_bytes for known in inputs]
@@ -159,18 +162,24 @@ class CaptureReader:
             self._merged.append(window.name)
             file = CaptureFacts(window.name, known.stored_bytes, known.modified_ns)
             self.files.append(file)
-            blocks = read_blocks(window, self.secrets, drops=self.drops)
-            try:
-                for block in blocks:
-                    file.add(block.time_ns)
-                    yield block
-            except CaptureError as error:
-                self._warn(window.name, error.why, error.offset)
-                file.break_off(error)
+            blocks = self._note_damage(file, read_blocks(window, self.secrets, drops=self.drops))
+            yield from self.time_order.sorted(blocks)
             self._windows.remove(window)
             self._bytes_before += window.bytes_read
         if not self._windows:
             self._note_unread()
+
+    def _note_damage(
+        self, file: CaptureFacts, blocks: Iterator[PacketBlock]
+    ) -> Iterator[PacketBlock]:
+        """Yield the blocks of a file up to its end or its damage, and note what it has."""
+        try:
+            for block in blocks:
+                file.add(block.time_ns)
+                yield block
+        except CaptureError as error:
+            self._warn(file.name, error.why, error.offset)
+            file.break_off(error)
 
     def _note_unread(self) -> None:
         """Report the packets that nobody reads, of the inputs that were merged."""

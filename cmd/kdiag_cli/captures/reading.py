@@ -28,6 +28,7 @@ from kdiag_cli.captures.printer import Printer
 from kdiag_cli.captures.source import (
     decoder_limits,
     note_disorder,
+    note_late_packets,
     note_memory,
     note_repeats,
     open_traffic,
@@ -375,6 +376,7 @@ class CaptureReading:
             warnings=[
                 *map(str, traffic.warnings),
                 *note_repeats(traffic),
+                *note_late_packets(traffic),
                 *note_disorder(counts),
                 *note_memory(counts),
                 *account.warnings(),

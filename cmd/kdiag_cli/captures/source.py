@@ -121,6 +121,16 @@ def note_repeats(traffic: Traffic) -> list[str]:
     return [f"{about}: time and bytes are the same, so each counts once"]
 
 
+def note_late_packets(traffic: Traffic) -> list[str]:
+    """Return a warning about packets that were not written in the order of their times."""
+    if not isinstance(traffic, CaptureReader) or not traffic.time_order.late:
+        return []
+    order = traffic.time_order
+    late = f"times go back in the capture: {count(order.late, 'packet')} written late"
+    how = "all are read, and numbered, in the order of their times"
+    return [f"{late}, by up to {duration(order.late_ns)}: {how}"]
+
+
 def note_disorder(counts: Counts) -> list[str]:
     """Return warnings about responses out of the order of their requests, or before these."""
     warnings = []

@@ -40,6 +40,30 @@ class PacketBlock(NamedTuple):
         return PacketBlock(self.data, *(column[first:last] for column in self[1:]))
 
 
+def joined(
+    blocks: Sequence[PacketBlock], order: npt.NDArray[np.int64] | None = None
+) -> PacketBlock:
+    """Return copies of blocks that have packets as one.
+
+    Args:
+        blocks: the blocks.
+        order: the new order of all their packets; None for theirs.
+    """
+    pieces: list[npt.NDArray[np.uint8]] = []
+    offsets: list[npt.NDArray[np.int64]] = []
+    size = 0
+    for block in blocks:
+        start, end = int(block.offset.min()), int((block.offset + block.captured).max())
+        pieces.append(block.data[start:end])
+        offsets.append(block.offset + (size - start))
+        size += end - start
+    columns = [np.concatenate(offsets)]
+    columns += [np.concatenate([block[at] for block in blocks]) for at in range(2, 7)]
+    if order is not None:
+        columns = [column[order] for column in columns]
+    return PacketBlock(np.concatenate(pieces), *columns)
+
+
 def gather(
     data: npt.NDArray[np.uint8], offset: npt.NDArray[np.int64], shape: np.dtype[np.void]
 ) -> npt.NDArray[np.void]:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.pcap.files.block import PacketBlock
+from kdiag.pcap.files.block import PacketBlock, joined
 from kdiag.pcap.files.repeats import RepeatedPackets
 
 MAX_MERGED: Final = 256
@@ -135,22 +135,8 @@ def _merged(parts: Sequence[_Part], repeats: RepeatedPackets | None) -> PacketBl
     blocks = [block for block, _, _ in parts]
     order_ns = np.concatenate([times for _, times, _ in parts])
     order = np.argsort(order_ns, kind="stable")
-    merged = blocks[0] if len(blocks) == 1 else _joined(blocks, order)
+    merged = blocks[0] if len(blocks) == 1 else joined(blocks, order)
     if repeats is None:
         return merged
     number = np.repeat([number for _, _, number in parts], [len(times) for _, times, _ in parts])
     return repeats.without(merged, order_ns[order], number[order])
-
-
-def _joined(blocks: Sequence[PacketBlock], order: npt.NDArray[np.int64]) -> PacketBlock:
-    """Return blocks as one, their packets in a new order."""
-    pieces: list[npt.NDArray[np.uint8]] = []
-    offsets: list[npt.NDArray[np.int64]] = []
-    size = 0
-    for block in blocks:
-        start, end = int(block.offset.min()), int((block.offset + block.captured).max())
-        pieces.append(block.data[start:end])
-        offsets.append(block.offset + (size - start))
-        size += end - start
-    columns = (np.concatenate([block[at] for block in blocks])[order] for at in range(2, 7))
-    return PacketBlock(np.concatenate(pieces), np.concatenate(offsets)[order], *columns)

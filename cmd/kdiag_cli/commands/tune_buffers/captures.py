@@ -13,6 +13,7 @@ from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag_cli.captures.account import account_of
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.source import (
+    note_late_packets,
     note_repeats,
     open_traffic,
     read_keylogs,
@@ -74,7 +75,7 @@ def _read(options: CapturedPathsOptions) -> tuple[list[CapturedPath], list[str],
     lost = account.warnings()
     unread = decoder.counts.gaps or decoder.counts.not_understood
     is_partial = bool(reader.warnings or unread or lost)
-    notes = [*note_repeats(reader), *lost, *_notes(paths)]
+    notes = [*note_repeats(reader), *note_late_packets(reader), *lost, *_notes(paths)]
     return paths, [*map(str, reader.warnings), *notes], is_partial
 
 
