@@ -49,7 +49,8 @@ _LEADER_MOVED: Final = frozenset(
 )
 _COORDINATOR_MOVED: Final = frozenset({"COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"})
 _MOVED: Final = {
-    "Fetch": _LEADER_MOVED,
+    "Metadata": _LEADER_MOVED | {"LISTENER_NOT_FOUND"},
+    "Fetch": _LEADER_MOVED | {"OFFSET_OUT_OF_RANGE"},
     "ListOffsets": _LEADER_MOVED,
     "OffsetForLeaderEpoch": _LEADER_MOVED,
     "OffsetFetch": _COORDINATOR_MOVED,

@@ -16,10 +16,12 @@ from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.error_reactions import Reaction, described, reaction_to
 from kdiag.client.network.request import RequestBuilder, builder_of
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import (
     AuthorizationError,
+    ConnectError,
     KdiagError,
     ProbeError,
     RequestTimeoutError,
@@ -152,15 +154,25 @@ def _replicas(client: ClusterClient, leader: int, replication_factor: int) -> li
 
 def _led(client: ClusterClient, name: str, partitions: int, until_ns: int) -> ProbeTopic:
     """Wait until all partitions have leaders, and return the topic."""
-    while True:
-        topic = client.refresh([name]).topics.get(name)
-        if topic is not None and not topic.error_code:
+    error = _NONE
+    while (left_ns := until_ns - client.clock.monotonic_ns()) > 0:
+        try:
+            topic = client.refresh([name], timeout_ns=left_ns).topics.get(name)
+        except (ConnectError, RequestTimeoutError):
+            if error == _NONE:
+                raise
+            break  # the time was too short for another answer: the last one says more
+        if topic is not None:
             leaders = {each.partition_index: each.leader_id for each in topic.partitions}
-            if len(leaders) == partitions and min(leaders.values()) >= 0:
+            codes = [topic.error_code, *(each.error_code for each in topic.partitions)]
+            if len(leaders) == partitions and min(leaders.values()) >= 0 and not any(codes):
                 return ProbeTopic(name, topic.topic_id, leaders)
-        if client.clock.monotonic_ns() >= until_ns:
-            raise RequestTimeoutError(f"topic {name}: its partitions have no leaders in time")
-        client.wait(_RETRY_NS)
+            error = error_name(next(filter(None, codes), 0))
+            if error != _NONE and reaction_to("Metadata", error) is Reaction.OVER:
+                raise ProbeError(f"topic {name}", f"the brokers answer {described(error)}")
+        client.wait(min(_RETRY_NS, left_ns))
+    why = "" if error == _NONE else f": {described(error)}"
+    raise RequestTimeoutError(f"topic {name}: its partitions have no leaders in time{why}")
 
 
 def _remove(client: ClusterClient, name: str) -> None:

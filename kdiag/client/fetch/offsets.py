@@ -78,7 +78,7 @@ def look_up(
         is_committed_only: whether LATEST is the last stable offset, not the high watermark.
         timeout_ns: how long all of it may take.
     """
-    found = {key: FoundOffset(NO_OFFSET, _NO_LEADER) for key in timestamps}
+    found = {key: FoundOffset(NO_OFFSET, _why_leaderless(client, key)) for key in timestamps}
     by_leader: dict[int, list[PartitionKey]] = defaultdict(list)
     for key in timestamps:
         leader = leaders.get(key)
@@ -100,6 +100,12 @@ def look_up(
                 offset = each.old_style_offsets[0] if each.old_style_offsets else each.offset
                 found[PartitionKey(topic.name, each.partition_index)] = FoundOffset(offset, error)
     return found
+
+
+def _why_leaderless(client: ClusterClient, key: PartitionKey) -> str:
+    """Return the error of a partition that has no leader, as brokers give it in Metadata."""
+    partition = client.cluster.partition(*key)
+    return error_name(partition.error_code) if partition and partition.error_code else _NO_LEADER
 
 
 def _list_offsets(topics: list[ListOffsetsTopic], *, is_committed_only: bool) -> RequestBuilder:

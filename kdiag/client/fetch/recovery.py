@@ -272,6 +272,7 @@ class FetchRecovery:
             self._denied_until_ns = self._client.clock.monotonic_ns() + _DENIED_RETRY_NS
             self._trouble(key, NoticeKind.DENIED, f"not authorized ({_DENIED})")
         elif error == _OUT_OF_RANGE:
+            self._refuse(position, error, node_id)  # reported if it lasts at offsets that are there
             self.reposition.out_of_range.add(key)
         else:
             self._refuse(position, error, node_id)
@@ -351,7 +352,12 @@ class FetchRecovery:
         """Apply the leader of a partition; return whether its log may differ from what we read."""
         if partition.leader_id not in cluster.brokers:
             self._leaderless.add(position.key)
-            self._trouble(position.key, NoticeKind.NO_LEADER, "no leader")
+            error = error_name(partition.error_code)
+            if reaction_to("Metadata", error) is Reaction.MOVED or not partition.error_code:
+                self._trouble(position.key, NoticeKind.NO_LEADER, "no leader")
+            else:
+                text = f"the cluster answers {described(error)}"
+                self._trouble(position.key, NoticeKind.REFUSED, text)
             return False
         if UNKNOWN_EPOCH < partition.leader_epoch < position.leader_epoch:
             return False  # older than what is known; brokers before Kafka 2.1 do not tell epochs

@@ -24,7 +24,7 @@ from kdiag.client.network.backoff import ExponentialBackoff
 from kdiag.client.network.metadata import Node
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.client.request_future import RequestFuture, failed, is_retriable
-from kdiag.clock import Clock
+from kdiag.clock import NS_PER_S, Clock
 from kdiag.errors import (
     AuthenticationError,
     ConnectError,
@@ -46,6 +46,13 @@ T = TypeVar("T")
 
 _LAST_CONNECTION_ID: Final = 2**31 - 1
 _FIRST_WITH_MANY_KEYS: Final = 4
+_SILENCE_NS: Final = 5 * NS_PER_S
+_WAITS: Final = {
+    "JoinGroup": ": it waits for the other members to join again, or to fail",
+    "SyncGroup": ": it waits for the member that assigns the partitions",
+}
+"""Why an API may be answered late although all is well."""
+_JOINS: Final = frozenset({"JoinGroup", "SyncGroup"})
 
 
 class Coordinated(Protocol):
@@ -112,6 +119,7 @@ class CoordinatorLookup:
         self._future: RequestFuture[None] | None = None
         self._fatal: KdiagError | None = None
         self._refusals: dict[str, _Refusals] = {}
+        self._unanswered_ns: dict[str, int] = {}
 
     @property
     def node(self) -> Node | None:
@@ -198,13 +206,17 @@ class CoordinatorLookup:
         def pass_on(response: ClientResponse, future: RequestFuture[T]) -> None:
             handle(response.body, future)
 
+        with self._monitor:
+            self._unanswered_ns.setdefault(builder.api.name, self._clock.monotonic_ns())
         sent = self._client.send(node, builder, timeout_ns=timeout_ns)
         future = sent.compose(pass_on, self._handle_loss)
         future.add_listener(partial(self._note, builder.api.name))
         return future
 
     def lasting_refusal(self) -> str | None:
-        """Return the error that requests are answered with again and again; None if all is well.
+        """Return what requests are answered with again and again, or that they are not answered.
+
+        None if all is well.
 
         It ends nothing, and nothing else would report it: a member tries again for ever.
         """
@@ -212,12 +224,22 @@ class CoordinatorLookup:
             for api, (error, first_ns, last_ns) in self._refusals.items():
                 if last_ns - first_ns >= LASTING_NS:
                     return f"{error} (answer to {api})"
+            now_ns = self._clock.monotonic_ns()
+            for api, sent_ns in self._unanswered_ns.items():
+                if now_ns - sent_ns >= _SILENCE_NS:
+                    silence = f"no answer to {api} for {_SILENCE_NS // NS_PER_S} s"
+                    return f"group {self._settings.group_id}: {silence}{_WAITS.get(api, '')}"
         return None
 
     def _note(self, api: str, future: RequestFuture[Any]) -> None:
-        """Keep how a request ended; a rebalance is no refusal."""
+        """Keep how a request ended; a rebalance is no refusal, unless it keeps members out."""
         error = future.error() if future.failed else None
-        is_rebalance = isinstance(error, GroupError) and error.error == "REBALANCE_IN_PROGRESS"
+        name = error.error if isinstance(error, GroupError) else None
+        with self._monitor:
+            self._unanswered_ns.pop(api, None)
+        if name == "MEMBER_ID_REQUIRED":
+            return  # the first half of joining, which says nothing of how that ends
+        is_rebalance = name == "REBALANCE_IN_PROGRESS" and api not in _JOINS
         with self._monitor:
             if error is None or is_rebalance:
                 self._refusals.pop(api, None)

@@ -178,7 +178,7 @@ def _commits(group: Any) -> GroupCommits:
     for topic in group.topics:
         for each in topic.partitions:
             error = error_name(each.error_code) if each.error_code else None
-            offset = each.committed_offset if each.committed_offset >= 0 else None
+            offset = None if error or each.committed_offset < 0 else each.committed_offset
             key = PartitionKey(topic.name, each.partition_index)
             partitions[key] = Commit(offset, each.metadata or None, error=error)
     return GroupCommits(partitions)
@@ -212,8 +212,8 @@ def _share_commits(group: Any) -> Iterator[tuple[PartitionKey, Commit]]:
     for topic in group.topics:
         for each in topic.partitions:
             error = error_name(each.error_code) if each.error_code else None
-            offset = each.start_offset if each.start_offset >= 0 else None
-            lag = each.lag if each.lag >= 0 else None
+            offset = None if error or each.start_offset < 0 else each.start_offset
+            lag = None if error or each.lag < 0 else each.lag
             yield (
                 PartitionKey(topic.topic_name, each.partition_index),
                 Commit(offset, None, lag, error),

@@ -141,7 +141,7 @@ def _open_partitions(
     answers = client.ask_all(questions, DescribeProducersResponse)
     for node_id, answer in answers.items():
         if answer.body is None:
-            warnings.append(f"broker {node_id} did not tell of its producers: {answer.error}")
+            warnings.append(f"broker {node_id} did not list its producers: {answer.error}")
             continue
         for topic in answer.body.topics:
             for part in topic.partitions:

@@ -124,7 +124,7 @@ def _print(
 
 def _silence(facts: TransactionFacts) -> list[str]:
     return [
-        f"broker {node_id} did not tell of its transactions: {why}"
+        f"broker {node_id} did not list its transactions: {why}"
         for node_id, why in facts.silent.items()
     ]
 

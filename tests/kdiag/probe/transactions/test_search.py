@@ -26,7 +26,7 @@ def test_only_partitions_that_are_held_back_are_asked_about(
     assert len(cluster.brokers[2].asked("DescribeProducers")) == 2
 
 
-def test_brokers_that_do_not_tell_are_named(cluster: LogCluster, client: ClusterClient) -> None:
+def test_brokers_that_do_not_answer_are_named(cluster: LogCluster, client: ClusterClient) -> None:
     """By an error, or by nothing at all."""
     loading = CODE_BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"]
     cluster.brokers[1].on("ListTransactions", ListTransactionsResponse(error_code=loading))
@@ -34,7 +34,7 @@ def test_brokers_that_do_not_tell_are_named(cluster: LogCluster, client: Cluster
     facts = find_open_transactions(client)
     assert facts.silent[1] == "COORDINATOR_LOAD_IN_PROGRESS"
     (warning,) = facts.warnings
-    assert warning.startswith("broker 2 did not tell of its producers: ")
+    assert warning.startswith("broker 2 did not list its producers: ")
 
 
 def test_topics_may_be_chosen(cluster: LogCluster, client: ClusterClient) -> None:

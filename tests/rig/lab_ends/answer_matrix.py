@@ -1,0 +1,335 @@
+"""Every error code of Kafka in every answer, against the clients of kdiag's own commands.
+
+    for end in run_matrix(cases(["CORRUPT_MESSAGE"]), workers=8):
+        print(end.verdict, end.case)
+
+Each worker has a lab of its own, whose broker refuses one kind of request with one error, always;
+a command runs against it for `LIMIT_S` at most. The verdicts:
+
+    named    stdout or stderr has the name of the error, or says in words what it means
+    read     it ended with exit code 0 and has all that there is: the error does not matter to it
+    moved    it says that a leader or coordinator is gone, and that is what the error means
+    ended    it ended by itself with another exit code than 0
+    unmet    the broker was not asked that
+    SILENT   it still ran, and had not said the name
+    UNTRUE   it said that leaders are gone, and the error says nothing of them
+    LOST     it ended with exit code 0, and something was missing
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple, Self
+
+import confluent_kafka
+
+from kdiag.clock import SystemClock
+from kdiag.lab.broker.lab_cluster import LabCluster, LabSettings
+from kdiag.lab.broker.seed_records import seed_records
+from kdiag.lab.controller.quorum_controller import NewTopic
+from kdiag.lab.coordinator.group.group_config import GroupCoordinatorConfig
+from kdiag.lab.fault.fault_book import FaultBook
+from kdiag.lab.fault.grammar import parse_fault
+from kdiag.wire.error_code import CODE_BY_NAME
+from kdiag_cli.app import app
+from programs.kdiag_program import Done
+
+LIMIT_S: Final = 9
+"""Five seconds, and what a busy machine takes to begin."""
+ALL_ERRORS: Final = tuple(name for name, code in CODE_BY_NAME.items() if code)
+BAD: Final = frozenset({"SILENT", "UNTRUE", "LOST"})
+
+_RECORDS: Final = 40
+_COMMITTED: Final = 5
+_AT_ONCE: Final = GroupCoordinatorConfig(
+    group_initial_rebalance_delay_ms=0, group_min_session_timeout_ms=500
+)
+_MOVES: Final = frozenset(
+    {
+        "BROKER_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "COORDINATOR_NOT_AVAILABLE",
+        "ELECTION_NOT_NEEDED",
+        "ELIGIBLE_LEADERS_NOT_AVAILABLE",
+        "FENCED_LEADER_EPOCH",
+        "LEADER_NOT_AVAILABLE",
+        "LISTENER_NOT_FOUND",
+        "NOT_COORDINATOR",
+        "NOT_LEADER_OR_FOLLOWER",
+        "OFFSET_NOT_AVAILABLE",
+        "PREFERRED_LEADER_NOT_AVAILABLE",
+        "REPLICA_NOT_AVAILABLE",
+        "UNKNOWN_LEADER_EPOCH",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+    }
+)
+_TIMED_OUT: Final = 6
+_GONE: Final = ("Metadata", "topics.errorCode", "UNKNOWN_TOPIC_OR_PARTITION")
+"""What a broker says of a topic that was deleted: its commits have no lag."""
+_IN_WORDS: Final = {
+    "REBALANCE_IN_PROGRESS": ("generation 2", "no answer to JoinGroup"),
+    "TOPIC_AUTHORIZATION_FAILED": ("not authorized", "the user may not"),
+    "UNKNOWN_MEMBER_ID": ("generation 2", "no answer to JoinGroup"),
+    "ILLEGAL_GENERATION": ("generation 2", "no answer to JoinGroup"),
+    "UNSTABLE_OFFSET_COMMIT": ("in an open transaction",),
+}
+_READ: Final = ("tail", "orders", "-o", "beginning", "-f", "%o\n")
+_IN_GROUP: Final = (*_READ, "-g", "GROUP", "--yes")
+_COMMANDS: Final = {
+    "tail": (*_READ, "-e"),
+    "tail -g": (*_IN_GROUP, "-e"),
+    "tail -g --commit": (*_IN_GROUP, "-e", "--commit"),
+    "member": (
+        *_IN_GROUP,
+        *("-X", "heartbeat.interval.ms=200", "-X", "session.timeout.ms=2000"),
+    ),
+    "groups NAME": ("groups", "GROUP", "-o", "json"),
+    "groups": ("groups", "-o", "json"),
+    "txn": ("txn", "list", "-o", "json"),
+    "latency": ("latency", "--duration", "200ms", "--warm-up", "0s", "-o", "json"),
+    "watch": ("rebalance", "watch", "GROUP", "--describe"),
+    "find": ("find-coordinator", "GROUP", "-o", "json"),
+}
+_LOADED: Final = ("tail", "groups", "txn", "latency", "rebalance", "find_coordinator", "request")
+_FORK: Final = get_context("fork")
+_PARTS: Final = {
+    ("Fetch", "responses.partitions.errorCode"): ("tail", "latency"),
+    ("Fetch", "errorCode"): ("tail",),
+    ("ListOffsets", "topics.partitions.errorCode"): ("tail", "groups NAME"),
+    ("OffsetFetch", "groups.topics.partitions.errorCode"): ("tail -g", "groups NAME"),
+    ("OffsetFetch", "groups.errorCode"): ("tail -g", "groups NAME"),
+    ("OffsetCommit", "topics.partitions.errorCode"): ("tail -g --commit", "latency"),
+    ("Metadata", "topics.partitions.errorCode"): ("tail", "groups NAME", "latency"),
+    ("Metadata", "topics.errorCode"): ("tail", "groups NAME", "latency"),
+    ("Metadata", "errorCode"): ("tail", "groups NAME"),
+    ("FindCoordinator", "coordinators.errorCode"): ("tail -g", "groups NAME", "latency", "find"),
+    ("Heartbeat", "errorCode"): ("member",),
+    ("JoinGroup", "errorCode"): ("tail -g",),
+    ("SyncGroup", "errorCode"): ("tail -g",),
+    ("DescribeGroups", "groups.errorCode"): ("groups NAME", "watch"),
+    ("ListGroups", "errorCode"): ("groups", "groups NAME"),
+    ("ListTransactions", "errorCode"): ("txn",),
+    ("DescribeTransactions", "transactionStates.errorCode"): ("txn",),
+    ("DescribeProducers", "topics.partitions.errorCode"): ("txn",),
+    ("Produce", "responses.partitionResponses.errorCode"): ("latency",),
+}
+
+
+class AnswerCase(NamedTuple):
+    """An error in an answer to a command; the command is a key of `_COMMANDS`."""
+
+    api: str
+    field: str
+    error: str
+    command: str
+
+
+class CaseEnd(NamedTuple):
+    """How a command ended."""
+
+    verdict: str
+    case: AnswerCase
+    code: int
+    err: str
+
+
+def cases(errors: Iterable[str] = ALL_ERRORS) -> list[AnswerCase]:
+    """Return the cases of some errors."""
+    return [
+        AnswerCase(api, field, error, command)
+        for error in errors
+        for (api, field), commands in _PARTS.items()
+        for command in commands
+    ]
+
+
+def run_matrix(wanted: Sequence[AnswerCase], workers: int) -> Iterator[CaseEnd]:
+    """Run cases in so many processes at a time; they mostly wait."""
+    tasks, ends = _FORK.Queue(), _FORK.Queue()
+    for each in [*wanted, *[None] * workers]:
+        tasks.put(each)
+    running = [_FORK.Process(target=_work, args=(tasks, ends)) for _ in range(workers)]
+    for process in running:
+        process.start()
+    for _ in wanted:
+        yield ends.get(timeout=20 * LIMIT_S)
+    for process in running:
+        process.join()
+
+
+def _work(tasks: Any, ends: Any) -> None:
+    """Run cases until there are no more."""
+    with CommandForks() as kdiag, AnsweringLab(kdiag) as lab:
+        for number, case in enumerate(iter(tasks.get, None)):
+            ends.put(lab.run(case, f"g-{number}"))
+
+
+class CommandForks:
+    """Runs kdiag in processes that have it loaded, a tenth of a second each.
+
+    They are children of a process without threads, which is made before those of a lab begin.
+    """
+
+    def __enter__(self) -> Self:
+        """Start the process that forks."""
+        self._pipe, other = _FORK.Pipe()
+        self._process = _FORK.Process(target=_fork_commands, args=(other,))
+        self._process.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop it."""
+        self._pipe.send(None)
+        self._process.join()
+
+    def __call__(self, *arguments: str) -> Done:
+        """Run a command."""
+        self._pipe.send(arguments)
+        done: Done = self._pipe.recv()
+        return done
+
+
+def _fork_commands(pipe: Connection) -> None:
+    for each in _LOADED:
+        import_module(f"kdiag_cli.commands.{each}.command")
+        import_module(f"kdiag_cli.commands.{each}.run")
+    with TemporaryDirectory() as folder:
+        files = [Path(folder, name) for name in ("out", "err")]
+        for arguments in iter(pipe.recv, None):
+            child = os.fork()
+            if not child:
+                _become(arguments, files)
+            _, status = os.waitpid(child, 0)
+            pipe.send(Done(os.waitstatus_to_exitcode(status), *(f.read_text() for f in files)))
+
+
+def _become(arguments: Sequence[str], files: Sequence[Path]) -> None:
+    """Run a command in place of this process."""
+    sys.stdout, sys.stderr = (file.open("w") for file in files)
+    for number, stream in enumerate((sys.stdout, sys.stderr), 1):
+        os.dup2(stream.fileno(), number)
+    code: Any = 0
+    try:
+        app(list(arguments), prog_name="kdiag")
+    except SystemExit as end:
+        code = end.code
+    except BaseException as error:  # noqa: BLE001 - any other is a fault, which the verdict shows
+        sys.stderr.write(f"{error!r}")
+        code = 99
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code if isinstance(code, int) else 1)
+
+
+class AnsweringLab:
+    """A lab with records, an open transaction, and one fault at a time."""
+
+    def __init__(self, kdiag: CommandForks) -> None:
+        """Take what runs commands."""
+        self._kdiag = kdiag
+
+    def __enter__(self) -> Self:
+        """Start it."""
+        self.faults = FaultBook(SystemClock())
+        internal = [NewTopic(name, 1) for name in ("__transaction_state", "__consumer_offsets")]
+        topics = (NewTopic("orders", 1), NewTopic("paid", 1), *internal)
+        settings = LabSettings(topics=topics, group_config=_AT_ONCE, faults=self.faults)
+        self.lab = LabCluster(settings)
+        self.lab.__enter__()
+        seed_records(self.lab, _RECORDS, SystemClock())
+        self.writer = confluent_kafka.Producer(
+            {
+                "bootstrap.servers": self.lab.bootstrap,
+                "transactional.id": "tx",
+                "transaction.timeout.ms": 900_000,  # it is open as long as the matrix runs
+            }
+        )
+        self.writer.init_transactions()
+        self.writer.begin_transaction()
+        self.writer.produce("paid", b"v")
+        self.writer.flush()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop it."""
+        del self.writer
+        self.lab.__exit__(None, None, None)
+
+    def run(self, case: AnswerCase, group: str) -> CaseEnd:
+        """Run a command against an error that lasts."""
+        self._commit(group)
+        self.faults.add(parse_fault(f"{case.api} error={case.error} field={case.field}"))
+        try:
+            done = self.ask(*_COMMANDS[case.command], group=group)
+            (fault,) = self.faults.listed()
+        finally:
+            self.faults.clear()
+        verdict = self._verdict(case, done, group, is_met=fault.fired_count > fault.passed_count)
+        return CaseEnd(verdict, case, done.code, done.err)
+
+    def ask(self, *arguments: str, group: str, limit_s: int = LIMIT_S) -> Done:
+        """Run a command for so long at most."""
+        texts = [group if each == "GROUP" else each for each in arguments]
+        return self._kdiag(*texts, "-b", self.lab.bootstrap, "--timeout", f"{limit_s}s")
+
+    def _commit(self, group: str) -> None:
+        """Have a group that has read five records."""
+        partition = {"partitionIndex": 0, "committedOffset": _COMMITTED, "committedMetadata": ""}
+        body = {
+            "groupId": group,
+            "generationIdOrMemberEpoch": -1,
+            "memberId": "",
+            "topics": [
+                {"name": "orders", "partitions": [partition | {"committedLeaderEpoch": -1}]}
+            ],
+        }
+        what = ("request", "OffsetCommit", json.dumps(body), "-V", "8", "--yes")
+        done = self.ask(*what, "--to", "coordinator:GROUP", group=group, limit_s=30)
+        assert done.code == 0, done
+
+    def _verdict(self, case: AnswerCase, done: Done, group: str, *, is_met: bool) -> str:
+        text = done.err + done.out
+        is_move = case.error in _MOVES
+        is_whole = not done.code and self._is_whole(case.command, done, group)
+        names = (case.error, *_IN_WORDS.get(case.error, ()))
+        verdicts = {
+            "UNTRUE": not is_move and ("no leader" in text or "who leads" in text),
+            "read": is_whole,
+            "LOST": not done.code and case[:3] != _GONE,
+            "named": any(each in text for each in names),
+            "moved": is_move and done.err,
+            "unmet": not is_met,
+            "SILENT": done.code == _TIMED_OUT,
+        }
+        return next((name for name, holds in verdicts.items() if holds), "ended")
+
+    def _is_whole(self, command: str, done: Done, group: str) -> bool:
+        """Return whether a command that ended with 0 has all that there is."""
+        if command == "tail":
+            return len(done.out.splitlines()) == _RECORDS
+        if command.startswith("tail"):
+            lines = len(done.out.splitlines())
+            return lines == _RECORDS - _COMMITTED and (
+                "--commit" not in command or self._lag(group) == 0
+            )
+        if command == "groups NAME":
+            (shown,) = json.loads(done.out)["data"]
+            return shown["lag"] == _RECORDS - _COMMITTED and bool(shown["lag_exact"])
+        data = json.loads(done.out)["data"]
+        if command == "groups":
+            return group in {each["group"] for each in data}
+        if command == "txn":
+            return [each["transactional_id"] for each in data] == ["tx"]
+        return bool(data)
+
+    def _lag(self, group: str) -> int | None:
+        self.faults.clear()
+        (shown,) = json.loads(self.ask(*_COMMANDS["groups NAME"], group=group).out)["data"]
+        lag: int | None = shown["lag"]
+        return lag
