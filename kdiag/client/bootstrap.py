@@ -7,19 +7,21 @@ response wins.
     servers  a:9092 (two addresses)  b:9092
     nodes    -1, -2                  -3
 
+They are asked again when no broker answers any more (`kdiag.client.network.rebootstrap`).
+
 Source: KIP-302 (all addresses). Kafka's own `NetworkClient` tries one server at a time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
 from kdiag.client.network.failure import asked_in_tls, most_telling, no_metadata
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.network_client import NetworkClient
-from kdiag.clock import NS_PER_MS
+from kdiag.clock import NS_PER_MS, Clock
 from kdiag.errors import ConnectError, Fault, RequestTimeoutError
-from kdiag.net.address import Resolve, look_up_all
+from kdiag.net.address import Address, Resolve, look_up_all
 from kdiag.net.tls.question import LIMIT_NS, speaks_tls
 from kdiag.wire.api.metadata import MetadataResponse
 
@@ -30,33 +32,74 @@ DNS_LIMIT_NS: Final = 2_500 * NS_PER_MS
 """How long looking up the servers may take: somebody waits at a terminal."""
 
 
+class BootstrapNodes:
+    """The servers that the user named, as nodes: one for each address of each server.
+
+    Names are looked up anew each time. An address that is found again keeps its node, and so its
+    connection and its backoff.
+
+    Attributes:
+        by_id: every node so far.
+        errors: why names were not found, the last time.
+    """
+
+    def __init__(self, servers: Sequence[tuple[str, int]], lookup: Resolve, clock: Clock) -> None:
+        self.by_id: Mapping[int, Node] = {}
+        self.errors: list[ConnectError] = []
+        self._servers = servers
+        self._lookup = lookup
+        self._clock = clock
+
+    def look_up(self, limit_ns: int) -> list[Node]:
+        """Look all servers up at once, within `DNS_LIMIT_NS`, and return their nodes."""
+        limit_ns = min(DNS_LIMIT_NS, limit_ns)
+        results = look_up_all(self._servers, self._lookup, self._clock, limit_ns)
+        self.errors = [each.error for each in results.values() if each.error is not None]
+        return [
+            self._node(host, port, address)
+            for (host, port), result in results.items()
+            for address in result.addresses
+        ]
+
+    def _node(self, host: str, port: int, address: Address) -> Node:
+        """Return the node of an address, a new one if it has none."""
+        for node in self.by_id.values():
+            if (node.host, node.port, node.address) == (host, port, address):
+                return node
+        number = min(self.by_id, default=0) - 1
+        node = Node(str(number), host, port, address)
+        self.by_id = {**self.by_id, number: node}  # another thread may be reading it
+        return node
+
+
 class Bootstrap:
     """One attempt to learn the brokers of a cluster.
 
     Attributes:
         nodes: one for each address of each server.
-        errors: why servers and nodes did not help.
     """
 
     def __init__(
-        self, network: NetworkClient, client: ConsumerNetworkClient, lookup: Resolve
+        self, network: NetworkClient, client: ConsumerNetworkClient, servers: BootstrapNodes
     ) -> None:
         self.nodes: list[Node] = []
-        self.errors: list[ConnectError] = []
         self._network = network
         self._client = client
-        self._lookup = lookup
+        self._servers = servers
         self._asked: dict[str, ResponseFuture] = {}
         self._ask_another_at_ns = 0
 
-    def run(self, servers: Iterable[tuple[str, int]], deadline_ns: int) -> tuple[Node, Cluster]:
+    def run(self, deadline_ns: int) -> tuple[Node, Cluster]:
         """Return the node that answered first, and its metadata.
 
         Raises:
             ConnectError: the most telling of all if nobody answered.
             RequestTimeoutError: if there is no time to ask.
         """
-        self._find_nodes(servers, deadline_ns)
+        left_ns = deadline_ns - self._network.clock.monotonic_ns()
+        if left_ns <= 0:
+            raise RequestTimeoutError("the time was up before a bootstrap server could be asked")
+        self.nodes = self._servers.look_up(left_ns)
         for node in self.nodes:
             self._network.ready(node)
         self._wait(deadline_ns)
@@ -67,21 +110,8 @@ class Bootstrap:
                 assert isinstance(body, MetadataResponse)
                 return node, Cluster.from_response(body)
         raise most_telling(
-            [*self.errors, *(self._why_not(each, deadline_ns) for each in self.nodes)]
+            [*self._servers.errors, *(self._why_not(each, deadline_ns) for each in self.nodes)]
         )
-
-    def _find_nodes(self, servers: Iterable[tuple[str, int]], deadline_ns: int) -> None:
-        """Look the servers up, all at once."""
-        clock = self._network.clock
-        limit_ns = min(DNS_LIMIT_NS, deadline_ns - clock.monotonic_ns())
-        if limit_ns <= 0:
-            raise RequestTimeoutError("the time was up before a bootstrap server could be asked")
-        for (host, port), found in look_up_all(servers, self._lookup, clock, limit_ns).items():
-            if found.error is not None:
-                self.errors.append(found.error)
-            for address in found.addresses:
-                node_id = str(-1 - len(self.nodes))
-                self.nodes.append(Node(node_id, host, port, address))
 
     def _wait(self, deadline_ns: int) -> None:
         """Wait until it is over; check now and then whether to ask another node."""

@@ -11,7 +11,7 @@ advertises; one that cannot be reached fails alone. No call outlasts `deadline_n
 from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, Self, TypeVar
 
-from kdiag.client.bootstrap import Bootstrap
+from kdiag.client.bootstrap import Bootstrap, BootstrapNodes
 from kdiag.client.config.keys import default_ns
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
 from kdiag.client.network.api_versions import NodeApiVersions
@@ -20,6 +20,7 @@ from kdiag.client.network.metadata import Broker, Cluster, Node, metadata_reques
 from kdiag.client.network.metadata_updater import FollowingMetadataUpdater
 from kdiag.client.network.network_client import NetworkClient
 from kdiag.client.network.observer import ExchangeObserver
+from kdiag.client.network.rebootstrap import Rebootstrapping
 from kdiag.client.network.request import RequestBuilder, builder_of
 from kdiag.client.network.settings import IMPATIENT, NetworkSettings
 from kdiag.clock import NS_PER_S, Clock
@@ -95,13 +96,14 @@ class ClusterClient:
         self.cluster = Cluster.bootstrap(settings.servers)
         self.settings = settings
         self.clock = clock
-        self._updater = FollowingMetadataUpdater()
+        self._servers = BootstrapNodes(settings.servers, settings.network.lookup, clock)
+        rebootstrapping = Rebootstrapping(self._servers.look_up)
+        self._updater = FollowingMetadataUpdater(rebootstrapping=rebootstrapping)
         selector = Selector(clock, make_channel=make_channel, settings=settings.selector)
         self._network = NetworkClient(selector, self._updater, clock, settings.network, observer)
         self.client = ConsumerNetworkClient(
             self._network, request_timeout_ns=settings.network.request_timeout_ns
         )
-        self._bootstrap_nodes: dict[int, Node] = {}
         self._former_nodes: dict[int, Node] = {}
 
     def __enter__(self) -> Self:
@@ -137,9 +139,9 @@ class ClusterClient:
             ConnectError: the most telling of all if none answers.
             RequestTimeoutError: if there is no time to ask.
         """
-        bootstrap = Bootstrap(self._network, self.client, self.settings.network.lookup)
+        bootstrap = Bootstrap(self._network, self.client, self._servers)
         until_ns = self.deadline_ns if deadline_ns is None else deadline_ns
-        node, cluster = bootstrap.run(self.settings.servers, until_ns)
+        node, cluster = bootstrap.run(until_ns)
         self.join(cluster, node, bootstrap.nodes)
         return cluster
 
@@ -152,8 +154,9 @@ class ClusterClient:
             nodes: the addresses of all bootstrap servers, with the ids -1, -2 ...
         """
         self.cluster = cluster
-        self._bootstrap_nodes = {int(each.id): each for each in nodes}
-        self._updater.known = [node, *cluster.nodes()]
+        self._servers.by_id = {**self._servers.by_id, **{int(each.id): each for each in nodes}}
+        self._updater.known = [node] if node.id.startswith("-") else []
+        self._updater.accept(cluster)
 
     def refresh(
         self, topics: Sequence[str] | None = (), *, timeout_ns: int | None = None
@@ -168,11 +171,16 @@ class ClusterClient:
             KdiagError: as `ask_any`.
         """
         request = metadata_request(topics)
-        answer = self.ask_any(request, MetadataResponse, timeout_ns=timeout_ns, is_harmless=True)
+        until_ns = self.clock.monotonic_ns() + self._allowed(timeout_ns)
+        body = self.ask_any(request, MetadataResponse, timeout_ns=timeout_ns, is_harmless=True)
+        if self._updater.refuse(body) is not None:
+            left_ns = until_ns - self.clock.monotonic_ns()
+            body = self.ask_any(request, MetadataResponse, timeout_ns=left_ns, is_harmless=True)
+            if (objection := self._updater.refuse(body)) is not None:
+                raise objection
         self._former_nodes |= {each.id: each.node for each in self.brokers}
-        self.cluster = Cluster.from_response(answer)
-        bootstrap = [each for each in self._updater.known if each.id.startswith("-")]
-        self._updater.known = [*bootstrap, *self.cluster.nodes()]
+        self.cluster = Cluster.from_response(body)
+        self._updater.accept(self.cluster)
         return self.cluster
 
     def send(
@@ -269,7 +277,7 @@ class ClusterClient:
         ]
         self.client.await_condition(lambda: all(each.is_done for each in futures), until_ns)
         return [
-            self._answer(node_id, future, answer, allowed_ns)
+            self._answer(self.node(node_id), future, answer, allowed_ns)
             for (node_id, _), future in zip(questions, futures, strict=True)
         ]
 
@@ -284,6 +292,8 @@ class ClusterClient:
     ) -> R:
         """Return the response of the least loaded node; if it cannot be reached, that of the next.
 
+        The last to be asked are the bootstrap servers, whose names are looked up again.
+
         Args:
             message: the request.
             answer: the class of the response.
@@ -297,25 +307,28 @@ class ClusterClient:
         """
         until_ns = self.clock.monotonic_ns() + self._allowed(timeout_ns)
         tried: set[str] = set()
-        while True:
-            node = self._untried(tried)
+        failure = self._updater.rebootstrapping.reason
+        while (node := self._untried(tried, until_ns)) is not None:
             tried.add(node.id)
-            others = [each for each in self._updater.known if each.id not in tried]
-            elsewhere = [each for each in others if each.endpoint != node.endpoint]
+            same = {each.id for each in self._updater.known if each.endpoint == node.endpoint}
+            elsewhere = {each.id for each in self._updater.known} - tried - same
             if is_harmless:
                 left_ns = until_ns - self.clock.monotonic_ns()
-                timeout_ns = left_ns // 2 if elsewhere else left_ns
-            try:
-                return self.ask(
-                    int(node.id), message, answer, version=version, timeout_ns=timeout_ns
-                )
-            except (ConnectError, DisconnectedError):
-                if not others:
-                    raise
-            except RequestTimeoutError:
-                if not is_harmless or not elsewhere:
-                    raise
-                tried |= {each.id for each in others} - {each.id for each in elsewhere}
+                is_shared = elsewhere or self._updater.rebootstrapping.is_under_way
+                timeout_ns = left_ns // 2 if is_shared else left_ns
+            allowed_ns = self._allowed(timeout_ns)
+            future = self.client.send(node, builder_of(message, version), timeout_ns=allowed_ns)
+            self.client.await_future(future, self.clock.monotonic_ns() + allowed_ns)
+            result = self._answer(node, future, answer, allowed_ns)
+            if result.error is None:
+                assert result.body is not None
+                return result.body
+            failure = result.error
+            if isinstance(failure, RequestTimeoutError) and is_harmless:
+                tried |= same
+            elif not isinstance(failure, ConnectError | DisconnectedError):
+                break
+        raise failure
 
     def node(self, node_id: int) -> Node:
         """Return the node of a broker, or of a bootstrap server (-1, -2 ...).
@@ -325,7 +338,7 @@ class ClusterClient:
         Raises:
             ValueError: if there never was such a node.
         """
-        node = self._bootstrap_nodes.get(node_id)
+        node = self._servers.by_id.get(node_id)
         if node is not None:
             return node
         broker = self.cluster.brokers.get(node_id)
@@ -339,7 +352,9 @@ class ClusterClient:
 
         It is a bootstrap server (-1, -2 ...) until brokers are connected to.
         """
-        return int(self._untried(set()).id)
+        node = self._untried(set(), self.deadline_ns)
+        assert node is not None
+        return int(node.id)
 
     def reach_all(self, *, timeout_ns: int | None = None) -> dict[int, ConnectError | None]:
         """Connect to every broker by the address that it advertises.
@@ -393,15 +408,33 @@ class ClusterClient:
             timeout_ns = self.settings.network.request_timeout_ns
         return max(0, min(timeout_ns, self.deadline_ns - self.clock.monotonic_ns()))
 
-    def _untried(self, tried: set[str]) -> Node:
-        """Return the least loaded node that was not tried."""
-        node = self._network.least_loaded_node().node
+    def _untried(self, tried: set[str], until_ns: int) -> Node | None:
+        """Return the least loaded node that was not tried, None if all were.
+
+        If all known ones were, bootstrap servers are nodes as well; this waits for one of them.
+        """
+        node = self._network.least_loaded_node()
         if node is not None and node.id not in tried:
             return node
-        return next(each for each in self._updater.known if each.id not in tried)
+        untried = [each for each in self._updater.known if each.id not in tried]
+        if untried:
+            return untried[0]
+        with self.client.network() as network:
+            now_ns = self.clock.monotonic_ns()
+            self._updater.rebootstrap(network, now_ns, until_ns - now_ns)
+        servers = [each for each in self._updater.known if each.id not in tried]
+        self.client.await_condition(
+            lambda: (
+                any(self._network.is_ready(each.id) for each in servers)
+                or all(map(self._is_settled, servers))
+            ),
+            until_ns,
+        )
+        ready = [each for each in servers if self._network.is_ready(each.id)]
+        return next(iter(ready or servers), None)
 
     def _answer(
-        self, node_id: int, future: ResponseFuture, answer: type[R], allowed_ns: int
+        self, node: Node, future: ResponseFuture, answer: type[R], allowed_ns: int
     ) -> Answer[R]:
         """Return how a request ended."""
         if future.succeeded:
@@ -410,11 +443,10 @@ class ClusterClient:
             assert body is None or isinstance(body, answer)
             number = response.request.correlation_id
             return Answer(body, None, response.rtt_ns, response.version, number)
-        return Answer(None, self._why_not(node_id, future, allowed_ns))
+        return Answer(None, self._why_not(node, future, allowed_ns))
 
-    def _why_not(self, node_id: int, future: ResponseFuture, allowed_ns: int) -> KdiagError:
+    def _why_not(self, node: Node, future: ResponseFuture, allowed_ns: int) -> KdiagError:
         """Return why a request was not answered; the connection's own reason says most."""
-        node = self.node(node_id)
         if not future.is_done:
             within = f"within {allowed_ns / NS_PER_S:.3g} s"
             late = RequestTimeoutError(f"{node.endpoint}: no answer {within}")

@@ -229,7 +229,7 @@ class ConsumerNetworkClient:
     def least_loaded_node(self) -> Node | None:
         """Return the node to ask when any will do; None if none can be asked."""
         with self.network() as client:
-            return client.least_loaded_node().node
+            return client.least_loaded_node()
 
     def try_connect(self, node: Node) -> None:
         """Start to connect to a node, so that it is ready when it is needed."""

@@ -11,7 +11,7 @@ from kdiag.clock import NS_PER_MS, Clock, SystemClock
 from kdiag.exchange.model import Exchange
 from kdiag_cli.live.debug_log import debug_log
 from kdiag_cli.options.live import LiveOptions, client_config
-from kdiag_cli.output.terminal import Output, say
+from kdiag_cli.output.terminal import Output, can_write_over, say, write_over
 
 OnExchange = Callable[[Exchange], None]
 
@@ -49,6 +49,7 @@ def live_session(
         observing(options, on_exchange) as receiver,
         configured_client(config, clock, receiver) as client,
     ):
+        client.updater.rebootstrapping.report = _report
         early_ns = None
         if options.timeout_ns is not None:
             now_ns = clock.monotonic_ns()
@@ -65,6 +66,13 @@ def asking_ns(timeout_ns: int) -> int:
     That is a tenth, and 200 ms at least where there are so many: modules are loaded, too.
     """
     return timeout_ns - max(timeout_ns // 10, min(_TO_PRINT_NS, timeout_ns // 2))
+
+
+def _report(line: str) -> None:
+    """Say what a client reports by itself, in place of a line of status."""
+    if can_write_over(sys.stderr):
+        write_over()
+    say(line)
 
 
 @contextmanager

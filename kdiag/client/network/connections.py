@@ -129,6 +129,12 @@ class NodeConnections:
         self._negotiation.forget(node_id)
         self._states.disconnected(node_id, self._clock.monotonic_ns())
 
+    def forget_former_address(self, node: Node) -> None:
+        """Forget that a node could not be reached where it was before."""
+        former = self._nodes.get(node.id, node)
+        if former != node and self._states.state(node.id).is_disconnected:
+            self.forget(node.id)
+
     def forget(self, node_id: str) -> None:
         """End a connection, if there is one, and forget the node."""
         self._selector.close_channel(node_id)

@@ -1,6 +1,6 @@
 """The least loaded node: the one to ask when any node will do.
 
-Source: Kafka's `NetworkClient.leastLoadedNode`; KIP-899 (what is still available).
+Source: Kafka's `NetworkClient.leastLoadedNode`.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,23 +9,6 @@ from typing import NamedTuple
 from kdiag.client.network.backoff import random_fraction
 from kdiag.client.network.connection_states import ClusterConnectionStates
 from kdiag.client.network.metadata import Node
-
-
-class LeastLoaded(NamedTuple):
-    """The node to ask.
-
-    Attributes:
-        node: the node, connected or not; None if none can be asked now.
-        is_any_ready: whether any connection is READY, even if it has no room for a request.
-    """
-
-    node: Node | None
-    is_any_ready: bool
-
-    @property
-    def is_any_available(self) -> bool:
-        """Return whether the cluster can be reached, now or soon."""
-        return self.node is not None or self.is_any_ready
 
 
 class NodeLoad(NamedTuple):
@@ -47,8 +30,8 @@ def least_loaded_node(
     load_of: Callable[[str], NodeLoad],
     states: ClusterConnectionStates,
     now_ns: int,
-) -> LeastLoaded:
-    """Return the node to ask.
+) -> Node | None:
+    """Return the node to ask, connected or not; None if none can be asked now.
 
     That is one that can be asked now, with the fewest requests in flight; else one that is being
     connected to; else, of those that may be connected to, the one whose last attempt is the oldest.
@@ -57,13 +40,12 @@ def least_loaded_node(
     start = int(random_fraction() * len(nodes))
     rotated = [*nodes[start:], *nodes[:start]]
     loads = {node.id: load_of(node.id) for node in rotated}
-    usable = [node for node in rotated if loads[node.id].is_usable]
-    askable = [node for node in usable if loads[node.id].can_send_more]
+    askable = [
+        node for node in rotated if loads[node.id].is_usable and loads[node.id].can_send_more
+    ]
     if askable:
-        idlest = min(askable, key=lambda node: loads[node.id].in_flight_count)
-        return LeastLoaded(idlest, is_any_ready=True)
+        return min(askable, key=lambda node: loads[node.id].in_flight_count)
     preparing = [node for node in rotated if states.is_preparing(node.id)]
     connectable = [node for node in rotated if states.can_connect(node.id, now_ns)]
     connectable.sort(key=lambda node: states.last_attempt_ns(node.id))
-    node = next(iter([*preparing, *connectable]), None)
-    return LeastLoaded(node, is_any_ready=bool(usable))
+    return next(iter([*preparing, *connectable]), None)

@@ -1,9 +1,8 @@
 """Metadata updaters: give a NetworkClient the nodes of its cluster, and keep them fresh.
 
-`ManualMetadataUpdater` holds a list that others set. `DefaultMetadataUpdater` asks the cluster
-itself, on whichever node is the least loaded, one request at a time; `MetadataRefresh` says when.
-`FollowingMetadataUpdater` does the former until somebody, such as a member of a group, wants to
-follow topics, and the latter from then on.
+`ManualMetadataUpdater` holds a list that others set. So does `FollowingMetadataUpdater`, until a
+member of a group wants to follow topics: from then on it asks the cluster itself, on whichever node
+is the least loaded, one request at a time; `MetadataRefresh` says when.
 
 Source: Kafka's `MetadataUpdater`, `ManualMetadataUpdater`, `NetworkClient.DefaultMetadataUpdater`;
 KIP-899 and KIP-1102 (start over from the bootstrap servers).
@@ -15,17 +14,20 @@ from typing import Final, NamedTuple, Protocol
 from kdiag.client.config.keys import default_ns
 from kdiag.client.network.backoff import ExponentialBackoff
 from kdiag.client.network.connection_states import FOREVER_NS
-from kdiag.client.network.least_loaded import LeastLoaded
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
+from kdiag.client.network.rebootstrap import Rebootstrapping
 from kdiag.client.network.request import ClientResponse, RequestBuilder
-from kdiag.clock import NS_PER_S
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import AuthorizationError, KdiagError
 from kdiag.wire.api.metadata import MetadataResponse
 from kdiag.wire.error_code import CODE_BY_NAME, ERROR_BY_CODE
 
 _REBOOTSTRAP_AFTER_NS: Final = 300 * NS_PER_S
 """Kafka's own default of `metadata.recovery.rebootstrap.trigger.ms`."""
-_REBOOTSTRAP_REQUIRED: Final = CODE_BY_NAME["REBOOTSTRAP_REQUIRED"]
+_LOOK_UP_NS: Final = NS_PER_S
+"""How long a poll may look up the bootstrap servers: a member has heartbeats to send."""
+
+_RECONNECT_BACKOFF_NS: Final = 50 * NS_PER_MS
 _TOPIC_DENIED: Final = CODE_BY_NAME["TOPIC_AUTHORIZATION_FAILED"]
 
 
@@ -106,8 +108,8 @@ class MetadataRefresh:
 class MetadataLink(Protocol):
     """The part of a NetworkClient that a metadata updater uses."""
 
-    def least_loaded_node(self) -> LeastLoaded:
-        """Return the node to ask."""
+    def least_loaded_node(self) -> Node | None:
+        """Return the node to ask; None if none can be asked now."""
         ...
 
     def can_send_request(self, node_id: str) -> bool:
@@ -116,6 +118,14 @@ class MetadataLink(Protocol):
 
     def can_connect(self, node_id: str) -> bool:
         """Return whether a connection may be started now."""
+        ...
+
+    def connection_failed(self, node_id: str) -> bool:
+        """Return whether the connection to a node has ended, or could not be made."""
+        ...
+
+    def close_node(self, node_id: str) -> None:
+        """Forget a node."""
         ...
 
     def is_any_connecting(self) -> bool:
@@ -214,141 +224,47 @@ class ManualMetadataUpdater:
         return None
 
 
-class DefaultMetadataUpdater:
-    """Asks the cluster for its metadata whenever that is wanted or too old.
+class FollowingMetadataUpdater:
+    """Holds the nodes that others set; once it follows topics, it asks the cluster for those.
+
+    It turns to the bootstrap servers when no known broker can be reached, or none has answered for
+    five minutes, or one asks for it. A topic that does not exist, or has no leader yet, is asked
+    about again, less and less often, up to a backoff of `retry.backoff.max.ms`.
 
     Attributes:
-        cluster: the newest snapshot; the bootstrap servers before the first answer.
+        cluster: the newest snapshot that it asked for.
         refresh: when the next update is due.
         topics: which topics to ask about; None for all.
         update_count: how many snapshots there were.
+        known: the nodes.
+        is_following: whether it asks.
+        rebootstrapping: finds the bootstrap servers, and reports that.
     """
 
     def __init__(
         self,
-        bootstrap: Cluster,
+        nodes: Iterable[Node] = (),
         *,
         times: RefreshTimes | None = None,
-        reconnect_backoff_ns: int = 50_000_000,
-        rebootstraps: bool = True,
+        rebootstrapping: Rebootstrapping | None = None,
     ) -> None:
-        """Start with the bootstrap servers.
+        """Begin without topics.
 
         Args:
-            bootstrap: those servers.
+            nodes: the nodes.
             times: how often to ask.
-            reconnect_backoff_ns: how long to wait while a connection is being prepared.
-            rebootstraps: whether to start over from them when no known broker can be reached
-                (`metadata.recovery.strategy`), or none has answered for five minutes.
+            rebootstrapping: finds the bootstrap servers; None if there are none.
         """
-        self.cluster = bootstrap
+        self.cluster = Cluster({}, {})
         self.refresh = MetadataRefresh(times)
         self.topics: list[str] | None = []
         self.update_count = 0
-        self._bootstrap = bootstrap
-        self._reconnect_backoff_ns = reconnect_backoff_ns
-        self._rebootstraps = rebootstraps
+        self.known = list(nodes)
+        self.is_following = False
+        self.rebootstrapping = rebootstrapping or Rebootstrapping(lambda _limit_ns: ())
         self._is_asking = False
         self._due_since_ns: int | None = None
         self._error: KdiagError | None = None
-
-    def nodes(self) -> list[Node]:
-        """Return the brokers of the newest snapshot."""
-        return self.cluster.nodes()
-
-    def is_update_due(self, now_ns: int) -> bool:
-        """Return whether an update is due and none is under way."""
-        return not self._is_asking and self.refresh.delay_ns(now_ns) == 0
-
-    def maybe_update(self, link: MetadataLink, now_ns: int) -> int:
-        """Request an update if it is due, and return the ns after which to look again."""
-        if self._is_asking:
-            return FOREVER_NS
-        delay_ns = self.refresh.delay_ns(now_ns)
-        if delay_ns > 0:
-            return delay_ns
-        if self._due_since_ns is None:
-            self._due_since_ns = now_ns
-        least_loaded = link.least_loaded_node()
-        is_overdue = now_ns - self._due_since_ns > _REBOOTSTRAP_AFTER_NS
-        if self._rebootstraps and (is_overdue or not least_loaded.is_any_available):
-            self._rebootstrap()
-            least_loaded = link.least_loaded_node()
-        if least_loaded.node is None:
-            return self._reconnect_backoff_ns
-        return self._ask(link, least_loaded.node)
-
-    def handle_response(self, response: ClientResponse, now_ns: int) -> None:
-        """Keep a snapshot; one without brokers comes from a broker that is not up yet."""
-        self._is_asking = False
-        body = response.body
-        assert isinstance(body, MetadataResponse)
-        if body.error_code == _REBOOTSTRAP_REQUIRED and self._rebootstraps:
-            self._rebootstrap()
-            self.refresh.request_update()
-        elif not body.brokers:
-            self.refresh.failed(now_ns)
-        else:
-            cluster = Cluster.from_response(body)
-            self.refresh.succeeded(now_ns, is_equivalent=cluster == self.cluster)
-            self.cluster = cluster
-            self.update_count += 1
-            self._due_since_ns = None
-
-    def handle_failed_request(self, error: KdiagError | None, now_ns: int) -> None:
-        """Try again after the backoff; keep a fatal error for the caller."""
-        self._is_asking = False
-        self.refresh.failed(now_ns)
-        self._error = error or self._error
-
-    def handle_disconnect(self, error: KdiagError | None, now_ns: int) -> None:
-        """Request an update: the cluster may have changed."""
-        if self.is_update_due(now_ns):
-            self.refresh.failed(now_ns)
-        self._error = error or self._error
-        self.refresh.request_update()
-
-    def request_update(self) -> None:
-        """Request an update as soon as the backoffs allow."""
-        self.refresh.request_update()
-
-    def pop_error(self) -> KdiagError | None:
-        """Return, once, the newest fatal error."""
-        error, self._error = self._error, None
-        return error
-
-    def _ask(self, link: MetadataLink, node: Node) -> int:
-        """Send a node the request, or start to connect to it; return when to look again, in ns."""
-        if link.can_send_request(node.id):
-            self._is_asking = True
-            link.send_internal(node.id, metadata_request(self.topics))
-            return FOREVER_NS
-        if not link.is_any_connecting() and link.can_connect(node.id):
-            link.initiate_connect(node)
-        return self._reconnect_backoff_ns
-
-    def _rebootstrap(self) -> None:
-        """Start again from the bootstrap servers."""
-        self.cluster = self._bootstrap
-        self._due_since_ns = None
-
-
-class FollowingMetadataUpdater(DefaultMetadataUpdater):
-    """Holds the nodes that others set; once it follows topics, it asks the cluster for those.
-
-    It does not start over from the bootstrap servers: they are always among its nodes. A topic that
-    does not exist, or has no leader yet, is asked about again, less and less often, up to a backoff
-    of `retry.backoff.max.ms`.
-
-    Attributes:
-        known: the nodes.
-        is_following: whether it asks.
-    """
-
-    def __init__(self, nodes: Iterable[Node] = (), *, times: RefreshTimes | None = None) -> None:
-        super().__init__(Cluster({}, {}), times=times, rebootstraps=False)
-        self.known = list(nodes)
-        self.is_following = False
         self._asked: list[str] | None = []
         self._answered: list[str] | None = []
 
@@ -377,41 +293,123 @@ class FollowingMetadataUpdater(DefaultMetadataUpdater):
         return self.known
 
     def is_update_due(self, now_ns: int) -> bool:
-        """Return whether it follows topics and an update is due."""
-        return self.is_following and super().is_update_due(now_ns)
+        """Return whether it follows topics, and an update is due and none is under way."""
+        return self.is_following and not self._is_asking and self.refresh.delay_ns(now_ns) == 0
 
     def maybe_update(self, link: MetadataLink, now_ns: int) -> int:
-        """Do nothing, for ever, unless it follows topics."""
-        return super().maybe_update(link, now_ns) if self.is_following else FOREVER_NS
+        """Request an update if it is due, and return the ns after which to look again."""
+        if self._is_asking or not self.is_following:
+            return FOREVER_NS
+        delay_ns = self.refresh.delay_ns(now_ns)
+        if delay_ns > 0:
+            return delay_ns
+        if self._due_since_ns is None:
+            self._due_since_ns = now_ns
+        is_overdue = now_ns - self._due_since_ns > _REBOOTSTRAP_AFTER_NS
+        if is_overdue or all(link.connection_failed(each.id) for each in self.known):
+            self.rebootstrap(link, now_ns, _LOOK_UP_NS, forgets_brokers=is_overdue)
+            self._due_since_ns = now_ns
+        node = link.least_loaded_node()
+        return _RECONNECT_BACKOFF_NS if node is None else self._ask(link, node)
+
+    def rebootstrap(
+        self, link: MetadataLink, now_ns: int, limit_ns: int, *, forgets_brokers: bool = False
+    ) -> None:
+        """Begin to connect to all bootstrap servers, which are nodes besides the brokers then.
+
+        Args:
+            link: connects.
+            now_ns: the time, on the monotonic clock.
+            limit_ns: how long looking up their names may take.
+            forgets_brokers: whether what the brokers answer is of no use.
+        """
+        brokers = [each for each in self.known if not each.id.startswith("-")]
+        servers = self.rebootstrapping.find_servers(brokers, now_ns, limit_ns)
+        if servers is None:
+            return
+        self.known = [*servers, *(() if forgets_brokers else brokers)]
+        for node in servers:
+            if link.connection_failed(node.id):
+                link.close_node(node.id)  # so that it has no backoff: look-ups are seldom enough
+            if link.can_connect(node.id):
+                link.initiate_connect(node)
+
+    def accept(self, cluster: Cluster) -> None:
+        """Use the brokers of a snapshot, besides the bootstrap servers."""
+        servers = [each for each in self.known if each.id.startswith("-")]
+        self.known = [*servers, *cluster.nodes()]
+        self.rebootstrapping.end(cluster)
+
+    def refuse(self, body: MetadataResponse) -> KdiagError | None:
+        """Return why metadata cannot be used, and forget all nodes then; None if it can be."""
+        objection = self.rebootstrapping.objection(body)
+        if objection is not None:
+            self.known = []
+        return objection
 
     def handle_response(self, response: ClientResponse, now_ns: int) -> None:
-        """Keep a snapshot and its nodes, and ask again if that is not all there should be."""
-        before = self.update_count
-        super().handle_response(response, now_ns)
-        if self.update_count == before:
+        """Keep a snapshot and its nodes, and ask again if that is not all there should be.
+
+        One without brokers comes from a broker that is not up yet.
+        """
+        self._is_asking = False
+        body = response.body
+        assert isinstance(body, MetadataResponse)
+        if self.refuse(body) is not None or not body.brokers:
+            self.refresh.failed(now_ns)
+            self.refresh.request_update()
             return
+        cluster = Cluster.from_response(body)
+        self.refresh.succeeded(now_ns, is_equivalent=cluster == self.cluster)
+        self.cluster = cluster
+        self.update_count += 1
+        self._due_since_ns = None
         self._answered = self._asked
-        bootstrap = [each for each in self.known if each.id.startswith("-")]
-        self.known = [*bootstrap, *self.cluster.nodes()]
-        errors = {each.error_code for each in self.cluster.topics.values()} - {0}
+        self.accept(cluster)
+        errors = {each.error_code for each in cluster.topics.values()} - {0}
         if any(ERROR_BY_CODE[code].is_retriable for code in errors & ERROR_BY_CODE.keys()):
             self.refresh.request_update()
         if self.is_stale:
             self.refresh.request_update(reset_equivalents=True)
         self._keep_refusal()
 
+    def handle_failed_request(self, error: KdiagError | None, now_ns: int) -> None:
+        """Try again after the backoff; keep a fatal error for the caller."""
+        self._is_asking = False
+        self.refresh.failed(now_ns)
+        self._error = error or self._error
+
     def handle_disconnect(self, error: KdiagError | None, now_ns: int) -> None:
-        """Do nothing unless it follows topics: the requests of whoever set the nodes fail."""
-        if self.is_following:
-            super().handle_disconnect(error, now_ns)
+        """Request an update if it follows topics: the cluster may have changed.
+
+        Else the requests of whoever set the nodes fail.
+        """
+        if not self.is_following:
+            return
+        if self.is_update_due(now_ns):
+            self.refresh.failed(now_ns)
+        self._error = error or self._error
+        self.refresh.request_update()
+
+    def request_update(self) -> None:
+        """Request an update as soon as the backoffs allow."""
+        self.refresh.request_update()
+
+    def pop_error(self) -> KdiagError | None:
+        """Return, once, the newest fatal error."""
+        error, self._error = self._error, None
+        return error
 
     def _ask(self, link: MetadataLink, node: Node) -> int:
-        """Remember what is being asked for."""
-        asked = self.topics
-        delay_ns = super()._ask(link, node)
-        if self._is_asking:
-            self._asked = asked
-        return delay_ns
+        """Send a node the request, or start to connect to it; return when to look again, in ns."""
+        if link.can_send_request(node.id):
+            self._is_asking = True
+            self._asked = self.topics
+            link.send_internal(node.id, metadata_request(self.topics))
+            return FOREVER_NS
+        if not link.is_any_connecting() and link.can_connect(node.id):
+            link.initiate_connect(node)
+        return _RECONNECT_BACKOFF_NS
 
     def _keep_refusal(self) -> None:
         """Keep an error for the caller if there are topics that the user may not see."""

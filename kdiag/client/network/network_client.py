@@ -24,7 +24,7 @@ from kdiag.client.network.api_versions import NodeApiVersions, VersionNegotiatio
 from kdiag.client.network.connection_states import FOREVER_NS, ClusterConnectionStates
 from kdiag.client.network.connections import NodeConnections
 from kdiag.client.network.in_flight import InFlightRequests
-from kdiag.client.network.least_loaded import LeastLoaded, NodeLoad, least_loaded_node
+from kdiag.client.network.least_loaded import NodeLoad, least_loaded_node
 from kdiag.client.network.matching import RequestMatcher, throttle_ns
 from kdiag.client.network.metadata import Node
 from kdiag.client.network.metadata_updater import MetadataUpdater
@@ -117,6 +117,7 @@ class NetworkClient:
         """Return whether a request can be sent to a node; start to connect to it if need be."""
         if self.is_ready(node.id):
             return True
+        self._connections.forget_former_address(node)
         if self.can_connect(node.id):
             self.initiate_connect(node)
         return False
@@ -179,8 +180,8 @@ class NetworkClient:
         """Return how many requests are in flight to a node, or to all."""
         return self._in_flight.count(node_id)
 
-    def least_loaded_node(self) -> LeastLoaded:
-        """Return the node to ask when any will do.
+    def least_loaded_node(self) -> Node | None:
+        """Return the node to ask when any will do; None if none can be asked now.
 
         That is one that can be asked now, else one that is being connected to, else one to try.
         """

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 from kdiag.client.cluster_client import Answer, ClusterClient
 from kdiag.client.network.request import RequestBuilder
+from kdiag.errors import ConnectError, KdiagError
 from kdiag.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
 from kdiag.wire.error_code import error_name
 from kdiag.wire.schema import Struct
@@ -76,7 +77,7 @@ def list_groups(
     *,
     among: Iterable[int] | None = None,
 ) -> GroupListing:
-    """Ask brokers for their groups.
+    """Ask brokers for their groups; if none can be reached, those that have taken their place.
 
     Args:
         client: connected.
@@ -86,6 +87,9 @@ def list_groups(
     nodes = (each.id for each in client.brokers) if among is None else among
     questions = dict.fromkeys(nodes, ListGroupsRequest())
     answers = client.ask_all(questions, ListGroupsResponse, timeout_ns=timeout_ns)
+    if among is None and _have_moved(client, answers, timeout_ns):
+        questions = {each.id: ListGroupsRequest() for each in client.brokers}
+        answers = client.ask_all(questions, ListGroupsResponse, timeout_ns=timeout_ns)
     groups: dict[str, ListedGroup] = {}
     failures: dict[int, str] = {}
     for node_id, answer in answers.items():
@@ -119,6 +123,20 @@ def cut(values: Sequence[V], size: int) -> Iterator[Sequence[V]]:
     """Yield parts of at most so many values."""
     for at in range(0, len(values), size):
         yield values[at : at + size]
+
+
+def _have_moved(
+    client: ClusterClient, answers: Mapping[int, Answer[ListGroupsResponse]], timeout_ns: int | None
+) -> bool:
+    """Return whether no broker could be reached, and all have other addresses by now."""
+    if not all(isinstance(each.error, ConnectError) for each in answers.values()):
+        return False
+    before = client.brokers
+    try:
+        client.refresh(timeout_ns=timeout_ns)
+    except KdiagError:
+        return False
+    return client.brokers != before
 
 
 def _why_not(answer: Answer[ListGroupsResponse]) -> str:

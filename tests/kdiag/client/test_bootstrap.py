@@ -13,7 +13,7 @@ from client_ends.client_peers import (
     full_server,
     network_client,
 )
-from kdiag.client.bootstrap import Bootstrap
+from kdiag.client.bootstrap import Bootstrap, BootstrapNodes
 from kdiag.client.consumer_network_client import ConsumerNetworkClient
 from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.metadata import Cluster, Node
@@ -29,9 +29,12 @@ ANSWER = MetadataResponse(
 Lookup = Callable[[str, int], Sequence[Address]]
 
 
-def bootstrap(network: RecordingClient, lookup: Lookup = resolve) -> Bootstrap:
+def bootstrap(
+    network: RecordingClient, servers: Sequence[tuple[str, int]], lookup: Lookup = resolve
+) -> Bootstrap:
     """Return a bootstrap over a network client."""
-    return Bootstrap(network, ConsumerNetworkClient(network), lookup)
+    nodes = BootstrapNodes(servers, lookup, network.clock)
+    return Bootstrap(network, ConsumerNetworkClient(network), nodes)
 
 
 def run(
@@ -39,7 +42,7 @@ def run(
 ) -> tuple[Node, Cluster]:
     """Bootstrap from servers, with a clock that stands still."""
     with network_client((), STEADY) as network:
-        return bootstrap(network, lookup).run(servers, deadline_ns)
+        return bootstrap(network, servers, lookup).run(deadline_ns)
 
 
 def why_not(servers: Sequence[tuple[str, int]]) -> ConnectError:
@@ -139,10 +142,9 @@ def test_the_next_node_is_asked_when_the_first_does_not_answer_soon() -> None:
         one.on("Metadata", HOLD)
         two.on("Metadata", ANSWER)
         two.on("ApiVersions", HOLD)
-        talk = bootstrap(network)
+        talk = bootstrap(network, [("127.0.0.1", one.port), ("127.0.0.1", two.port)])
         results: list[tuple[Node, Cluster]] = []
-        servers = [("127.0.0.1", one.port), ("127.0.0.1", two.port)]
-        thread = Thread(target=lambda: results.append(talk.run(servers, FOREVER_NS)))
+        thread = Thread(target=lambda: results.append(talk.run(FOREVER_NS)))
         thread.start()
         one.wait_for("Metadata")
         two.wait_for("ApiVersions").reply(offering())
@@ -218,5 +220,5 @@ def test_a_deadline_ends_it_with_what_was_waited_for(held: str, why: str) -> Non
         thread = Thread(target=let_pass)
         thread.start()
         with pytest.raises(ConnectError, match=why):
-            bootstrap(network).run([("127.0.0.1", broker.port)], S)
+            bootstrap(network, [("127.0.0.1", broker.port)]).run(S)
         thread.join()

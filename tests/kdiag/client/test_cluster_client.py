@@ -1,3 +1,4 @@
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -6,7 +7,8 @@ from client_ends.client_peers import closed_port, full_server, plaintext
 from kdiag.client.cluster_client import Answer, ClusterClient, ClusterSettings
 from kdiag.client.network.metadata import Broker
 from kdiag.client.network.request import RequestBuilder
-from kdiag.clock import ManualClock
+from kdiag.client.network.settings import IMPATIENT, NetworkSettings
+from kdiag.clock import ManualClock, SystemClock
 from kdiag.errors import (
     ConnectError,
     DecodeError,
@@ -15,6 +17,7 @@ from kdiag.errors import (
     RequestTimeoutError,
     UnsupportedVersionError,
 )
+from kdiag.net.address import Address
 from kdiag.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kdiag.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
 from kdiag.wire.api.metadata import (
@@ -25,7 +28,7 @@ from kdiag.wire.api.metadata import (
 from kdiag.wire.api.produce import ProduceRequest, ProduceResponse
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.schema import Struct, Versions
-from scripted_kafka.scripted_broker import CLOSE, HOLD, Received, offering
+from scripted_kafka.scripted_broker import CLOSE, HOLD, Received, ScriptedBroker, offering
 from scripted_kafka.scripted_cluster import ScriptedCluster
 
 MS = 1_000_000
@@ -341,3 +344,71 @@ def test_a_wait_lasts_as_long_as_it_is_told(client: ClusterClient) -> None:
     client.wait(20 * MS)
 
     assert client.clock.monotonic_ns() - before_ns >= 20 * MS
+
+
+def test_when_no_broker_can_be_reached_the_servers_are_looked_up_again(
+    cluster: ScriptedCluster,
+) -> None:
+    """KIP-899: the brokers are elsewhere by now, behind the name that was given."""
+    ips = ["127.0.0.1"]
+    lines: list[str] = []
+
+    def lookup(host: str, port: int) -> list[Address]:
+        return [
+            Address(host, port, ip, socket.AF_INET)
+            for ip in (ips if host == "kafka.example" else [host])
+        ]
+
+    with ScriptedBroker("127.0.0.2", port=cluster.brokers[1].port) as moved:
+        member = MetadataResponseBroker(node_id=1, host="127.0.0.2", port=moved.port)
+        moved.on("Metadata", MetadataResponse(brokers=[member]))
+        moved.on("FindCoordinator", FindCoordinatorResponse(throttle_time_ms=9))
+        clock = SystemClock()
+        network = NetworkSettings(times=IMPATIENT, lookup=lookup)
+        settings = ClusterSettings([("kafka.example", moved.port)], network)
+        with ClusterClient(settings, plaintext(clock), clock) as client:
+            client.connect()
+            client.updater.rebootstrapping.report = lines.append
+            before = [each.port for each in client.brokers]
+            for broker in cluster.brokers.values():
+                broker.stop()
+            ips[:] = ["127.0.0.2"]
+            assert client.ask_any(QUESTION, FindCoordinatorResponse).throttle_time_ms == 9
+            assert client.refresh().brokers == {1: Broker(1, "127.0.0.2", moved.port)}
+    named = ", ".join(sorted(f"127.0.0.1:{port}" for port in before))
+    place = f"the bootstrap servers name the broker at 127.0.0.2:{moved.port}"
+    assert lines == [f"{place} in place of {named}"]
+
+
+@pytest.mark.thorough
+def test_the_servers_that_were_not_needed_at_first_are_asked_when_no_broker_answers(
+    cluster: ScriptedCluster,
+) -> None:
+    """The brokers that are known hang; of the servers that the user named one alone answers."""
+    member = MetadataResponseBroker(node_id=1, host="127.0.0.1", port=cluster.brokers[1].port)
+    cluster.on("Metadata", MetadataResponse(brokers=[member]))
+    cluster.brokers[2].stop()
+    cluster.brokers[3].on("ApiVersions", CLOSE)
+    with cluster.client() as client:
+        cluster.brokers[1].on("Metadata", HOLD)
+        with pytest.raises(RequestTimeoutError):
+            client.refresh(timeout_ns=20 * MS)
+        cluster.brokers[3].on("ApiVersions", offering())
+        assert list(client.refresh(timeout_ns=1_600 * MS).brokers) == [1]
+
+
+def test_metadata_of_another_cluster_are_not_used(cluster: ScriptedCluster) -> None:
+    """Offsets and commits would be those of other records; the servers are asked once more."""
+    member = MetadataResponseBroker(node_id=1, host="127.0.0.1", port=cluster.brokers[1].port)
+    cluster.on("Metadata", MetadataResponse(brokers=[member], cluster_id="A"))
+    with cluster.client() as client:
+        cluster.on("Metadata", MetadataResponse(brokers=[member], cluster_id="B"))
+        for _ in range(2):
+            with pytest.raises(ConnectError, match="another cluster answers: its id is B, not A"):
+                client.refresh()
+        assert client.cluster.cluster_id == "A"
+        cluster.brokers[2].on("Metadata", MetadataResponse(brokers=[member], cluster_id="A"))
+        client.updater.rebootstrapping._next_ns = 0
+        cluster.brokers[1].stop()
+        cluster.brokers[3].stop()
+        assert client.refresh().cluster_id == "A"

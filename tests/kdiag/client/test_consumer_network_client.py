@@ -15,8 +15,8 @@ from client_ends.client_peers import (
 )
 from kdiag.client.consumer_network_client import ConsumerNetworkClient, ResponseFuture
 from kdiag.client.network.connection_states import FOREVER_NS
-from kdiag.client.network.metadata import Cluster, Node
-from kdiag.client.network.metadata_updater import DefaultMetadataUpdater
+from kdiag.client.network.metadata import Node
+from kdiag.client.network.metadata_updater import FollowingMetadataUpdater
 from kdiag.client.network.request import builder_of
 from kdiag.client.network.settings import NetworkSettings
 from kdiag.errors import (
@@ -415,7 +415,8 @@ def test_a_thread_alone_polls_without_waiting(
 def test_an_error_of_metadata_is_raised_to_whichever_thread_polls() -> None:
     """Once."""
     with silent_server() as port:
-        updater = DefaultMetadataUpdater(Cluster.bootstrap([("127.0.0.1", port)]))
+        updater = FollowingMetadataUpdater([Node("-1", "127.0.0.1", port)])
+        updater.follow([])
         with network_client(updater, authenticator=Refused) as network:
             client = ConsumerNetworkClient(network)
             errors: list[str] = []

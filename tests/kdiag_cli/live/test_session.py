@@ -4,11 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from client_ends.client_peers import closed_port
 from kdiag.clock import ManualClock
 from kdiag.errors import ConfigError
 from kdiag.exchange.model import Exchange
+from kdiag.probe.groups.listing import list_groups
+from kdiag.wire.api.list_groups import ListedGroup, ListGroupsResponse
+from kdiag.wire.api.metadata import MetadataResponse, MetadataResponseBroker
 from kdiag_cli.live.session import asking_ns, live_session, observing
 from kdiag_cli.options.live import LiveOptions
+from scripted_kafka.scripted_broker import ScriptedBroker
 from scripted_kafka.scripted_cluster import ScriptedCluster
 
 S = 1_000_000_000
@@ -77,3 +82,33 @@ def test_without_a_server_there_is_no_session() -> None:
         live_session(LiveOptions(properties=["bootstrap.servers="])),
     ):
         pass
+
+
+def test_a_session_says_where_the_brokers_are_when_they_have_moved(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A second server of `-b` answers by now, and names others; groups are listed there."""
+    port = closed_port()
+    with ScriptedCluster(1) as old:
+        servers = [old.bootstrap, f"127.0.0.1:{port}"]
+        with live_session(LiveOptions(servers)) as client, ScriptedBroker(port=port) as new:
+            member = MetadataResponseBroker(node_id=1, host="127.0.0.1", port=port)
+            new.on("Metadata", MetadataResponse(brokers=[member]))
+            new.on("ListGroups", ListGroupsResponse(groups=[ListedGroup("g")]))
+            old.brokers[1].stop()
+            assert list(list_groups(client).groups) == ["g"]
+    text = "the bootstrap servers name the broker at {1} in place of {0}"
+    assert capsys.readouterr().err == f"kdiag: {text.format(*servers)}\n"
+
+
+def test_a_broker_that_answers_with_an_error_is_not_replaced() -> None:
+    """Nor is one of two that is dead: the bootstrap servers are not asked."""
+    with ScriptedCluster(2) as cluster:
+        cluster.on("ListGroups", ListGroupsResponse(error_code=15))
+        with live_session(LiveOptions([cluster.bootstrap])) as client:
+            cluster.brokers[1].stop()
+            assert list(list_groups(client).failures) == [1, 2]
+        assert [len(each.asked("Metadata")) for each in cluster.brokers.values()] in (
+            [1, 0],
+            [0, 1],
+        )

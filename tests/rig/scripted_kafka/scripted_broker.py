@@ -106,11 +106,13 @@ class ScriptedBroker:
         connections: how many there have been.
     """
 
-    def __init__(self, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
-        """Listen on a free port, with TLS if a context is given."""
+    def __init__(
+        self, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None, *, port: int = 0
+    ) -> None:
+        """Listen on a port, 0 for a free one, with TLS if a context is given."""
         self._tls = tls
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._server = socket.create_server((host, 0), family=family)
+        self._server = socket.create_server((host, port), family=family)
         self.port = cast("int", self._server.getsockname()[1])
         self.address = Address(host, self.port, host, family)
         self.requests: list[Received] = []

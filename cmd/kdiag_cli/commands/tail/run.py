@@ -6,6 +6,7 @@ from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.session import FetchLimits
+from kdiag.client.network.rebootstrap import report_nothing
 from kdiag.clock import NS_PER_MS, SystemClock
 from kdiag.probe.tail.follower import Tail
 from kdiag.probe.tail.placement import TailRequest
@@ -67,6 +68,8 @@ def tail(options: TailOptions, live: LiveOptions) -> ExitCode:
     output = RecordOutput(make_printer(options, Output()), options, chosen)
     widen(sys.stdout)
     with live_session(live, is_endless=True) as client:
+        if options.printing.is_quiet:
+            client.updater.rebootstrapping.report = report_nothing
         if options.membership.group:
             from kdiag_cli.commands.tail.membership import read_as_member  # noqa: PLC0415 - 100 ms, for members
 

@@ -1,10 +1,12 @@
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from client_ends.client_peers import (
     MS,
     STEADY,
+    RecordingClient,
     Refused,
     S,
     closed_port,
@@ -14,14 +16,14 @@ from client_ends.client_peers import (
 )
 from kdiag.client.consumer_network_client import ConsumerNetworkClient
 from kdiag.client.network.connection_states import FOREVER_NS
-from kdiag.client.network.metadata import Cluster, Node
+from kdiag.client.network.metadata import Node
 from kdiag.client.network.metadata_updater import (
-    DefaultMetadataUpdater,
     FollowingMetadataUpdater,
     ManualMetadataUpdater,
     MetadataRefresh,
     RefreshTimes,
 )
+from kdiag.client.network.rebootstrap import Rebootstrapping
 from kdiag.errors import (
     AuthenticationError,
     AuthorizationError,
@@ -54,18 +56,18 @@ def metadata_of(broker: ScriptedBroker) -> MetadataResponse:
 def test_metadata_can_be_awaited(broker: ScriptedBroker) -> None:
     """Those that were requested now, not those of before."""
     broker.on("Metadata", metadata_of(broker))
-    updater = DefaultMetadataUpdater(Cluster.bootstrap([("127.0.0.1", broker.port)]))
+    updater = updater_of(broker.port)
     with network_client(updater) as network:
         client = ConsumerNetworkClient(network)
         for count in (1, 2):
             assert client.await_metadata_update()
             assert len(broker.asked("Metadata")) == count
-        assert [node.id for node in updater.nodes()] == ["1"]
+        assert [node.id for node in updater.nodes()] == ["-1", "1"]
 
 
 def test_metadata_may_not_come_in_time(broker: ScriptedBroker) -> None:
     """Then nothing is raised."""
-    updater = DefaultMetadataUpdater(Cluster.bootstrap([("127.0.0.1", broker.port)]))
+    updater = updater_of(broker.port)
     with network_client(updater) as network:
         assert not ConsumerNetworkClient(network).await_metadata_update(0)
 
@@ -73,7 +75,7 @@ def test_metadata_may_not_come_in_time(broker: ScriptedBroker) -> None:
 def test_refused_credentials_surface_from_a_poll_once() -> None:
     """Without metadata nothing can be done, and only the user can help."""
     with silent_server() as port:
-        updater = DefaultMetadataUpdater(Cluster.bootstrap([("127.0.0.1", port)]))
+        updater = updater_of(port)
         with network_client(updater, authenticator=Refused) as network:
             client = ConsumerNetworkClient(network)
             with pytest.raises(AuthenticationError, match="wrong password"):
@@ -84,7 +86,7 @@ def test_refused_credentials_surface_from_a_poll_once() -> None:
 def test_metadata_that_cannot_be_had_surface_from_a_poll(broker: ScriptedBroker) -> None:
     """A broker without such an API cannot help."""
     broker.on("ApiVersions", offering(Metadata=(0, -1)))
-    updater = DefaultMetadataUpdater(Cluster.bootstrap([("127.0.0.1", broker.port)]))
+    updater = updater_of(broker.port)
     with (
         network_client(updater) as network,
         pytest.raises(UnsupportedVersionError, match="does not offer Metadata"),
@@ -92,23 +94,27 @@ def test_metadata_that_cannot_be_had_surface_from_a_poll(broker: ScriptedBroker)
         ConsumerNetworkClient(network).await_metadata_update()
 
 
-def updater_of(*ports: int, rebootstraps: bool = True) -> DefaultMetadataUpdater:
-    """Return an updater with servers on loopback, without chance."""
-    servers = [("127.0.0.1", port) for port in ports]
-    return DefaultMetadataUpdater(
-        Cluster.bootstrap(servers), times=RefreshTimes(jitter=0.0), rebootstraps=rebootstraps
+def updater_of(*ports: int, lines: list[str] | None = None) -> FollowingMetadataUpdater:
+    """Return an updater that asks servers on loopback, without chance; what it reports is kept."""
+    servers = [Node(str(-number), "127.0.0.1", port) for number, port in enumerate(ports, 1)]
+    rebootstrapping = Rebootstrapping(lambda _limit_ns: servers)
+    rebootstrapping.report = ([] if lines is None else lines).append
+    updater = FollowingMetadataUpdater(
+        servers, times=RefreshTimes(jitter=0.0), rebootstrapping=rebootstrapping
     )
+    updater.follow([])
+    return updater
 
 
 def test_a_client_asks_for_metadata_before_anything_else(broker: ScriptedBroker) -> None:
-    """No node is ready until there are some; then the broker takes the server's place."""
+    """No node is ready until there are some; then there is the broker besides the server."""
     updater = updater_of(broker.port)
     with network_client(updater) as client:
         assert client._updater.is_update_due(0)
         assert not client.ready(Node("-1", "127.0.0.1", broker.port))
         poll_until(client, lambda: updater.update_count)
 
-        assert updater.nodes() == [Node("1", "127.0.0.1", broker.port)]
+        assert updater.nodes()[1:] == [Node("1", "127.0.0.1", broker.port)]
         assert updater.cluster.brokers[1].port == broker.port
         assert client.ready(Node("-1", "127.0.0.1", broker.port))
         assert client.ended == []
@@ -120,7 +126,7 @@ def test_a_client_asks_for_metadata_before_anything_else(broker: ScriptedBroker)
 def test_the_topics_that_matter_are_asked_about(broker: ScriptedBroker) -> None:
     """Or all."""
     updater = updater_of(broker.port)
-    updater.topics = None
+    updater.follow(None)
     with network_client(updater) as client:
         poll_until(client, lambda: updater.update_count)
 
@@ -158,7 +164,7 @@ def test_an_answer_without_brokers_is_a_failed_attempt(broker: ScriptedBroker) -
     updater = updater_of(broker.port)
     with network_client(updater) as client:
         poll_until(client, lambda: broker.asked("Metadata") and not updater._is_asking)
-        assert updater.cluster.is_bootstrap
+        assert updater.cluster.brokers == {}
         assert updater.refresh.delay_ns(0) == 100 * MS
         broker.on("Metadata", metadata_of(broker))
         client.time.advance(100 * MS)
@@ -214,55 +220,119 @@ def test_a_server_that_is_off_is_followed_by_the_next(broker: ScriptedBroker) ->
         poll_until(client, is_updated)
 
 
-@pytest.mark.parametrize("rebootstraps", [True, False])
-def test_when_no_broker_has_answered_for_minutes_it_begins_with_the_servers_again(
-    broker: ScriptedBroker, *, rebootstraps: bool
-) -> None:
-    """If that is wanted."""
-    member = MetadataResponseBroker(node_id=1, host="127.0.0.1", port=closed_port())
-    broker.on("Metadata", MetadataResponse(brokers=[member]))
-    updater = updater_of(broker.port, rebootstraps=rebootstraps)
-    with network_client(updater) as client:
-        poll_until(client, lambda: updater.update_count)
-        client.close_node("-1")
-        broker.on("Metadata", metadata_of(broker))
-        updater.request_update()
-        for seconds in (0, 299, 1, 2, 2, 2):
-            client.time.advance(seconds * S)
-            for _ in range(10):
-                client.poll(MS)
-            assert updater.update_count == 1 or seconds == 2
-
-        assert (updater.update_count == 2) is rebootstraps
+def poll_for(client: RecordingClient, seconds: float) -> None:
+    """Poll while so much time passes, in tenths of a second."""
+    for _ in range(int(seconds * 10)):
+        client.poll(0)
+        client.poll(MS)
+        client.time.advance(S // 10)
 
 
-def test_when_every_broker_backs_off_it_begins_with_the_servers_again(
+def test_brokers_that_cannot_be_reached_make_it_ask_the_bootstrap_servers(
     broker: ScriptedBroker,
 ) -> None:
-    """There is nobody else to ask."""
-    updater = updater_of(broker.port)
+    """KIP-899: they are looked up again, and it is reported, as is where the brokers are now."""
+    lines: list[str] = []
+    updater = updater_of(broker.port, lines=lines)
+    gone = MetadataResponseBroker(node_id=1, host="127.0.0.1", port=closed_port())
+    broker.on("Metadata", MetadataResponse(brokers=[gone]))
+    with network_client(updater) as client, ScriptedBroker() as other:
+        poll_until(client, lambda: updater.update_count)
+        other.on("Metadata", metadata_of(other))
+        broker.stop()
+        moved = Node("-2", "127.0.0.1", other.port)
+        updater.rebootstrapping._look_up = lambda _limit_ns: [moved] if lines else []
+        poll_for(client, 6)
+    assert updater.nodes() == [moved, Node("1", "127.0.0.1", other.port)]
+    before, after = f"127.0.0.1:{gone.port}", f"127.0.0.1:{other.port}"
+    assert lines == [
+        f"the broker at {before} does not answer; asking the bootstrap servers again",
+        f"the bootstrap servers name the broker at {after} in place of {before}",
+    ]
+
+
+def test_one_broker_that_is_left_is_enough(broker: ScriptedBroker) -> None:
+    """Two of three are dead: nothing is reported, and no bootstrap server is asked."""
+    lines: list[str] = []
+    updater = updater_of(broker.port, lines=lines)
+    dead = [
+        MetadataResponseBroker(node_id=number, host="127.0.0.1", port=closed_port())
+        for number in (2, 3)
+    ]
+    broker.on("Metadata", MetadataResponse(brokers=[*metadata_of(broker).brokers, *dead]))
     with network_client(updater) as client:
         poll_until(client, lambda: updater.update_count)
-        client.disconnect("-1")
-        updater.cluster = Cluster.bootstrap([("127.0.0.1", broker.port)])._replace(brokers={})
+        updater.known = updater.known[1:]
         updater.request_update()
-        client.time.advance(S)
+        poll_for(client, 3)
+        assert updater.update_count > 1
+    assert (lines, [each.id for each in updater.nodes()]) == ([], ["1", "2", "3"])
+
+
+def test_a_connection_that_is_made_again_at_once_is_not_reported(broker: ScriptedBroker) -> None:
+    """A broker hangs up on connections that were idle for long."""
+    lines: list[str] = []
+    updater = updater_of(broker.port, lines=lines)
+    with network_client(updater) as client:
+        poll_until(client, lambda: updater.update_count)
+        broker.hang_up()
+        poll_for(client, 2)
+        assert updater.update_count > 1
+    assert lines == []
+
+
+def test_when_no_broker_has_answered_for_minutes_it_begins_with_the_servers_again(
+    broker: ScriptedBroker,
+) -> None:
+    """KIP-1102: though there is a connection to one, which throttles here."""
+    updater = updater_of(broker.port)
+    with network_client(updater) as client, ScriptedBroker() as other:
+        poll_until(client, lambda: updater.update_count)
+        other.on("Metadata", metadata_of(other))
+        updater.rebootstrapping._look_up = lambda _limit_ns: [other.node("-2")]
+        updater.known = updater.known[:1]
+        client._states.throttle("-1", FOREVER_NS)
+        updater.request_update()
         client.poll(0)
+        client.time.advance(299 * S)
+        poll_for(client, 0.5)
+        assert updater.update_count == 1
+        client.time.advance(S)
+        poll_for(client, 2)
+        assert updater.update_count > 1
 
-        assert updater.cluster.is_bootstrap
-        assert updater.nodes() == [Node("-1", "127.0.0.1", broker.port)]
 
-
-def test_a_broker_may_ask_clients_to_begin_again(broker: ScriptedBroker) -> None:
-    """With the error REBOOTSTRAP_REQUIRED (KIP-1102)."""
-    updater = updater_of(broker.port)
+@pytest.mark.parametrize(
+    ("answer", "line"),
+    [
+        ({"error_code": 129}, "the broker asks its clients to start over (REBOOTSTRAP_REQUIRED)"),
+        ({"cluster_id": "B"}, "another cluster answers: its id is B, not A"),
+        ({"cluster_id": None}, None),
+    ],
+    ids=["KIP-1102", "another cluster", "an old broker"],
+)
+def test_a_broker_may_be_of_no_use_though_it_answers(
+    broker: ScriptedBroker, answer: dict[str, object], line: str | None
+) -> None:
+    """Then it is left for the bootstrap servers, which is reported once."""
+    good = metadata_of(broker)
+    good.cluster_id = "A"
+    broker.on("Metadata", good)
+    lines: list[str] = []
+    updater = updater_of(broker.port, lines=lines)
     with network_client(updater) as client:
         poll_until(client, lambda: updater.update_count)
-        broker.on("Metadata", MetadataResponse(error_code=129))
+        broker.on("Metadata", msgspec.structs.replace(good, **answer))
         updater.request_update()
-        poll_until(client, lambda: updater.cluster.is_bootstrap)
-        broker.on("Metadata", metadata_of(broker))
-        poll_until(client, lambda: updater.update_count == 2)
+        poll_for(client, 5)
+        refused = updater.update_count == 1
+        asked = len(broker.asked("Metadata"))
+        broker.on("Metadata", good)
+        updater.request_update()
+        poll_for(client, 3)
+    assert refused is (line is not None)
+    assert lines == ([] if line is None else [f"{line}; asking the bootstrap servers again"])
+    assert (asked > 2, updater.update_count >= 2) == (refused, True)
 
 
 def test_the_refusal_of_one_node_loses_no_answer_of_another(broker: ScriptedBroker) -> None:
