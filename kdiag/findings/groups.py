@@ -182,4 +182,15 @@ RULES: Final = {
         "LAG are those of the commit before. That is usual for as long as a transaction takes.",
         "If it stays, see who has it open, and until when: kdiag txn list --groups.",
     ),
+    "KD3423": Rule(
+        _WARNING,
+        "the commit {committed} of group {group} is not in the history of {partition}: its leader "
+        "epoch, {epoch}, {why}",
+        "The log was cut after the group had read it, by an unclean leader election or a "
+        "restored disk, or the topic was created anew. Consumers that check epochs (KIP-320) go "
+        "back to where the histories part, or to where auto.offset.reset says; others read on at "
+        "the commit, and miss the records between the two.",
+        "Stop the group, compare the records around the commit with kdiag tail, and set its "
+        "offset with kafka-consumer-groups --reset-offsets.",
+    ),
 }

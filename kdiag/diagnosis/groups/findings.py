@@ -145,6 +145,10 @@ def _wrong_commits(group: Group) -> Iterator[Finding]:
             yield found("KD3402", **facts, start=each.start, count=count)
         elif each.committed > each.end:
             yield found("KD3403", **facts, end=each.end)
+        elif each.epoch_end is not None and each.epoch_end < each.committed:
+            ended = f"ended at offset {each.epoch_end}"
+            why = "is not in the log" if each.epoch_end < 0 else ended
+            yield found("KD3423", **facts, epoch=each.committed_epoch, why=why)
 
 
 def _held_back(group: Group) -> Iterator[Finding]:

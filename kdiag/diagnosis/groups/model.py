@@ -73,6 +73,9 @@ class PartitionLag(msgspec.Struct, kw_only=True):
     Attributes:
         committed: the offset that the group reads next; of share groups, their start offset.
         metadata: what the client wrote beside it.
+        committed_epoch: the leader epoch of the commit; None if it has none.
+        epoch_end: where that epoch ends in the log, -1 if the log does not know it; None where that
+            is the newest epoch, or was not answered.
         committed_ms: when, since 1970.
         start: the first offset of the log.
         stable_end: behind the last record that readers of committed records get.
@@ -90,6 +93,8 @@ class PartitionLag(msgspec.Struct, kw_only=True):
     partition: int
     committed: int | None = None
     metadata: str | None = None
+    committed_epoch: int | None = None
+    epoch_end: int | None = None
     committed_ms: int | None = None
     start: int | None = None
     stable_end: int | None = None

@@ -56,6 +56,7 @@ class Commit(NamedTuple):
     Attributes:
         offset: that it reads next; None without one.
         metadata: what the client wrote beside it.
+        epoch: of the leader of the last record before it; None if it has none.
         lag: as the coordinator of a share group tells it.
         error: why it is not known.
         is_pending: whether a newer one is in a transaction that is open.
@@ -66,6 +67,7 @@ class Commit(NamedTuple):
     lag: int | None = None
     error: str | None = None
     is_pending: bool = False
+    epoch: int | None = None
 
 
 class GroupCommits(NamedTuple):
@@ -180,7 +182,8 @@ def _commits(group: Any) -> GroupCommits:
             error = error_name(each.error_code) if each.error_code else None
             offset = None if error or each.committed_offset < 0 else each.committed_offset
             key = PartitionKey(topic.name, each.partition_index)
-            partitions[key] = Commit(offset, each.metadata or None, error=error)
+            epoch = each.committed_leader_epoch if each.committed_leader_epoch >= 0 else None
+            partitions[key] = Commit(offset, each.metadata or None, error=error, epoch=epoch)
     return GroupCommits(partitions)
 
 

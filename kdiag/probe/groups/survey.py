@@ -40,6 +40,7 @@ from kdiag.errors import (
 from kdiag.probe.config_value import broker_setting
 from kdiag.probe.coordinator.search import coordinator_request
 from kdiag.probe.group_records import TOPIC
+from kdiag.probe.groups.commit_epochs import add_epoch_ends
 from kdiag.probe.groups.commit_times import read_commit_times
 from kdiag.probe.groups.commits import SHARE, Commit, GroupCommits, fetch_commits
 from kdiag.probe.groups.listing import (
@@ -339,6 +340,7 @@ def _add_partitions(
                 _add_ends(each, ends, is_share=group.type == SHARE)
             else:
                 each.error, each.lag = error, None
+    add_epoch_ends(patience, (each for group in groups for each in group.partitions))
 
 
 def _has_no_commit(group: Group) -> bool:
@@ -395,6 +397,7 @@ def _partitions(group: Group, commits: Mapping[PartitionKey, Commit]) -> Iterato
             partition=key.partition,
             committed=commit.offset,
             metadata=commit.metadata,
+            committed_epoch=commit.epoch,
             lag=commit.lag,
             member_id=None if group.type == SHARE else owners.get(key),
             is_pending=commit.is_pending,

@@ -69,6 +69,7 @@ class Log(msgspec.Struct, kw_only=True):
         preferred: the follower that the leader sends readers to.
         empty_answers: how many answers are still to have no records, whatever the log holds.
         damages: what becomes of the records of the next answers on their way, one for each.
+        ends: where epochs end that are not the newest.
         diverging: where the history of readers with an older epoch parts from this one.
     """
 
@@ -87,6 +88,7 @@ class Log(msgspec.Struct, kw_only=True):
     preferred: int = -1
     empty_answers: int = 0
     damages: list[Callable[[bytes], bytes]] = []
+    ends: dict[int, int] = {}
     diverging: int | None = None
 
     def append(self, *values: bytes, timestamp: int = 1000, **header: object) -> None:
@@ -355,7 +357,9 @@ class LogCluster(ScriptedCluster):
             for asked in topic.partitions:
                 log = self.logs[PartitionKey(topic.topic, asked.partition)]
                 error = CODE_BY_NAME[self._refusal(number, log)]
-                end = log.end if log.diverging is None else log.diverging
+                known = log.ends.get(asked.leader_epoch)
+                end = known if known is not None else log.end
+                end = end if log.diverging is None else log.diverging
                 ends.append(EndOfEpoch(error, asked.partition, asked.leader_epoch, end))
             topics.append(OffsetForLeaderTopicResult(topic.topic, ends))
         received.reply(OffsetForLeaderEpochResponse(topics=topics))

@@ -39,6 +39,7 @@ def ids(group: Group) -> list[str]:
 def test_nothing_is_wrong_with_a_group_that_reads() -> None:
     """Nor with one that is a little behind."""
     assert ids(group(partition(), partition(1, lag=5))) == []
+    assert ids(group(partition(committed_epoch=0, epoch_end=50))) == []
 
 
 @for_each(
@@ -46,6 +47,9 @@ def test_nothing_is_wrong_with_a_group_that_reads() -> None:
     [
         (group(partition(committed=5, start=20, lag=30)), "KD3402"),
         (group(partition(committed=70)), "KD3403"),
+        (group(partition(committed_epoch=0, epoch_end=40)), "KD3423"),
+        (group(partition(committed_epoch=9, epoch_end=-1)), "KD3423"),
+        (group(partition(committed=70, committed_epoch=9, epoch_end=-1)), "KD3403"),
         (group(partition(), partition(1), members=[member("m-1", 0)]), "KD3404"),
         (group(partition(), members=[member("m-1", 0), member("m-2")]), "KD3405"),
         (group(partition(lag=7), members=[], state="Empty"), "KD3406"),

@@ -61,6 +61,27 @@ def test_lag_ends_at_the_last_stable_offset_and_begins_where_the_log_does(
     assert (partition.lag, partition.next_offset) == (1, 3)
 
 
+def test_the_ends_of_the_epochs_of_commits_are_asked_for(
+    cluster: GroupCluster, client: ClusterClient
+) -> None:
+    """Each once, but for those that are the newest, and for commits without one."""
+    filled(cluster, 2)
+    first, second = cluster.logs.values()
+    first.epoch, first.ends, second.epoch = 5, {0: 2, 3: 3, 4: -1}, 5
+    for name, epochs in {"a": (0, 5), "b": (3, -1), "c": (0, 5), "d": (4, 5)}.items():
+        cluster.add_group(name, {("orders", 0): 3, ("orders", 1): 3})
+        for each, epoch in zip(cluster.commits[name].topics[0].partitions, epochs, strict=True):
+            each.committed_leader_epoch = epoch
+    groups = survey_groups(client, SurveyRequest()).groups
+    ends = {each.group: [one.epoch_end for one in each.partitions] for each in groups}
+    assert ends == {"a": [2, None], "b": [3, None], "c": [2, None], "d": [-1, None]}
+    asked = [each for one in cluster.brokers.values() for each in one.asked("OffsetForLeaderEpoch")]
+    assert len(asked) == 3
+    first.error = "TOPIC_AUTHORIZATION_FAILED"
+    groups = survey_groups(client, SurveyRequest()).groups
+    assert {one.epoch_end for each in groups for one in each.partitions} == {None}
+
+
 def test_a_deleted_topic_has_no_lag(cluster: GroupCluster, client: ClusterClient) -> None:
     """Its commit is told, with why nothing else is."""
     filled(cluster, 1).add_group("g", {("orders", 0): 3, ("gone", 0): 5, ("orders", 9): 1})
