@@ -33,6 +33,7 @@ NOT_AUTHORIZED: Final = frozenset(
     }
 )
 _NOT_AVAILABLE: Final = "COORDINATOR_NOT_AVAILABLE"
+_NO_PATHS: Final[Mapping[int, Sequence[str]]] = {}
 
 
 class BrokerNode(msgspec.Struct, frozen=True):
@@ -232,11 +233,51 @@ def _place(key: str, topic: InternalTopic | None) -> PartitionPlace | None:
     return topic.partitions.get(coordinator_partition(key, len(topic.partitions)))
 
 
-def find(reports: Sequence[CoordinatorReport], facts: CoordinatorFacts) -> list[Finding]:
-    """Return the problems: first those of whole brokers, once each, then key by key."""
+def last_copies_advice(
+    holders: Sequence[int],
+    alive: AbstractSet[int],
+    failed: Mapping[int, Sequence[str]] = _NO_PATHS,
+) -> str:
+    """Return how the last copies of partitions without a leader come back.
+
+    Args:
+        holders: the brokers that hold them.
+        alive: the brokers that run: to start them is no advice.
+        failed: the log directories that failed, as far as brokers reported them, by node id.
+    """
+    dead = [each for each in holders if each not in alive]
+    parts = []
+    if dead:
+        parts.append(f"start {f'one of brokers {_listed(dead)}' if dead[1:] else _broker(dead)}")
+    for node_id in holders:
+        paths = failed.get(node_id)
+        if paths:
+            parts.append(
+                f"mend the disk of {', '.join(paths)} on broker {node_id}, and restart that broker"
+            )
+        elif node_id in alive:
+            parts.append(
+                f"see the log of broker {node_id}, which runs, for a log directory that failed"
+            )
+    text = ", or ".join(parts or [f"start {_broker(())}"])
+    return f"{text[:1].upper()}{text[1:]}: the last copies are there."
+
+
+def find(
+    reports: Sequence[CoordinatorReport],
+    facts: CoordinatorFacts,
+    failed: Mapping[int, Sequence[str]] = _NO_PATHS,
+) -> list[Finding]:
+    """Return the problems: first those of whole brokers, once each, then key by key.
+
+    Args:
+        reports: of the keys.
+        facts: that they are from.
+        failed: as in `last_copies_advice`.
+    """
     findings = list(_of_brokers(reports, facts))
     for report in reports:
-        findings += _of_key(report, facts)
+        findings += _of_key(report, facts, failed)
     return findings
 
 
@@ -264,7 +305,9 @@ def _with_fix(finding: Finding, node_id: int, facts: CoordinatorFacts) -> Findin
     return of_hanging_broker(finding, node_id) if node_id in facts.hanging else finding
 
 
-def _of_key(report: CoordinatorReport, facts: CoordinatorFacts) -> Iterator[Finding]:
+def _of_key(
+    report: CoordinatorReport, facts: CoordinatorFacts, failed: Mapping[int, Sequence[str]]
+) -> Iterator[Finding]:
     """Find the problems of one key."""
     subject = {"kind": report.kind.noun, "key": report.key}
     if report.coordinator is None:
@@ -291,7 +334,8 @@ def _of_key(report: CoordinatorReport, facts: CoordinatorFacts) -> Iterator[Find
             partition=report.partition.partition,
             leader=report.partition.leader,
         )
-    yield from _of_partition(report, subject)
+    alive = facts.brokers.keys() - facts.unreachable.keys()
+    yield from _of_partition(report, subject, alive, failed)
 
 
 def _without_coordinator(report: CoordinatorReport, subject: dict[str, str]) -> Iterator[Finding]:
@@ -324,7 +368,12 @@ def _disagreement(report: CoordinatorReport, subject: dict[str, str]) -> Finding
     )
 
 
-def _of_partition(report: CoordinatorReport, subject: dict[str, str]) -> Iterator[Finding]:
+def _of_partition(
+    report: CoordinatorReport,
+    subject: dict[str, str],
+    alive: AbstractSet[int],
+    failed: Mapping[int, Sequence[str]],
+) -> Iterator[Finding]:
     """Find the problems of the partition that keeps the key."""
     place = report.partition
     if place is None:
@@ -333,7 +382,8 @@ def _of_partition(report: CoordinatorReport, subject: dict[str, str]) -> Iterato
     if place.leader is None:
         holders = place.isr or place.replicas
         candidates = f"one of brokers {_listed(holders)}" if len(holders) > 1 else _broker(holders)
-        yield found("KD3002", **where, candidates=candidates)
+        advice = last_copies_advice(holders, alive, failed)
+        yield found("KD3002", **where, candidates=candidates, advice=advice)
         return
     if len(place.isr) == len(place.replicas):
         return

@@ -13,11 +13,11 @@ RULES: Final = {
         _ERROR,
         "partitions without a leader ({count}): {partitions}",
         "Nothing can be written to or read from a partition while no broker leads it.",
-        "Have {candidates} running: the last copies are there.",
+        "{advice}",
     ),
     "KD2002": Rule(
         _ERROR,
-        "partitions in sync on fewer brokers than min.insync.replicas ({count}): {partitions}",
+        "partitions with fewer replicas in sync than min.insync.replicas: {partitions}",
         "Producers with acks=all get NOT_ENOUGH_REPLICAS; committing offsets fails where it is "
         "__consumer_offsets.",
         "Bring back the replicas on {missing}.",
@@ -69,6 +69,24 @@ RULES: Final = {
         "A kdiag that measures removes its topic and its group at its end. If none measures at "
         "the moment, one was killed before it could.",
         "Remove them by {commands}.",
+    ),
+    "KD2010": Rule(
+        _ERROR,
+        "broker {node_id} has taken {path} out of service with {error}{lost}",
+        "Reading or writing there failed: the disk is broken or full, or the directory is not "
+        "readable. The broker runs on with its other log directories, and uses this one again "
+        "only after a restart.",
+        "See the log of broker {node_id} for the I/O error, mend or replace the disk of {path}, "
+        "and restart the broker.",
+    ),
+    "KD2011": Rule(
+        _WARNING,
+        "{path} of broker {node_id} will be full in {minutes} min: {usable} of {total} are left, "
+        "and it fills by {per_s} a second (over {looked_s} s)",
+        "A log directory that is full is taken out of service, and its partitions lose this "
+        "replica. The rate is that of two looks, and counts all that writes to the file system.",
+        "Make room now: lower retention.ms or retention.bytes of the largest topics "
+        "(kafka-log-dirs.sh --describe), or move partitions to another broker.",
     ),
 }
 """By id."""

@@ -21,7 +21,7 @@ RULES: Final = {
         _ERROR,
         "{topic}[{partition}], which keeps {kind} {key}, has no leader",
         "The broker that leads this partition is the coordinator; without a leader there is none.",
-        "Start {candidates}: the partition's last copies are there.",
+        "{advice}",
     ),
     "KD3003": Rule(
         _WARNING,

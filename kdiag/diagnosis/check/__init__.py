@@ -4,6 +4,6 @@
 * a **part** (`report`) is the result of a stage: rows, findings and what else there is to say;
 * the **exposure** (`exposure`) is what the login gave away, and to which addresses;
 * the **stages** are `connections` (DNS to Metadata, with `tls`), `listeners`, `acls`, `cluster`
-  (partitions and controllers) and `coordinator`;
+  (partitions and controllers, with `disks`) and `coordinator`;
 * the **judgement** (`judgement`) joins their parts.
 """

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from kdiag.diagnosis.check.disks import disk_findings, failed_dirs
 from kdiag.diagnosis.check.facts import CheckFacts
 from kdiag.diagnosis.check.report import (
     CheckPart,
@@ -21,6 +22,7 @@ from kdiag.diagnosis.check.report import (
     listed,
     status_of,
 )
+from kdiag.diagnosis.coordinator import last_copies_advice
 from kdiag.errors import Fault
 from kdiag.findings.finding import Finding, found
 from kdiag.wire.api.describe_quorum import ResponsePartitionData
@@ -186,9 +188,15 @@ def _of_partitions(placed: Sequence[_CheckedPartition], facts: CheckFacts) -> It
     lagging = [each for each in placed if each.missing and not each.is_offline]
     if offline:
         holders = sorted({node for each in offline for node in _holders(each)})
-        yield found("KD2001", **_named(offline), candidates=_broker_names(holders))
+        advice = last_copies_advice(holders, _alive(facts), failed_dirs(facts.log_dirs))
+        candidates = _broker_names(holders)
+        yield found("KD2001", **_named(offline), candidates=candidates, advice=advice)
     if under_min:
-        yield found("KD2002", **_named(under_min), missing=_brokers(under_min))
+        named = {
+            "count": len(under_min),
+            "partitions": listed([_shortage(each, facts) for each in under_min], _SHOWN),
+        }
+        yield found("KD2002", **named, missing=_brokers(under_min))
     lagging = [each for each in lagging if each not in under_min]
     if lagging:
         yield found("KD2003", **_named(lagging), missing=_brokers(lagging))
@@ -199,16 +207,33 @@ def _of_partitions(placed: Sequence[_CheckedPartition], facts: CheckFacts) -> It
 
 def _of_brokers(placed: Sequence[_CheckedPartition], facts: CheckFacts) -> Iterator[Finding]:
     """Find brokers that are not alive, and living ones with replicas that are offline."""
-    assert facts.metadata is not None
-    alive = {each.node_id for each in facts.metadata.brokers}
+    alive = _alive(facts)
     holders = {node for each in placed for node in each.partition.replica_nodes}
     fenced = {e.broker_id for e in facts.cluster.brokers if e.is_fenced} if facts.cluster else set()
     for node_id in sorted((holders | fenced) - alive):
         yield found("KD2007", node_id=node_id)
-    for node_id in sorted(alive):
-        lost = [each for each in placed if node_id in each.partition.offline_replicas]
-        if lost:
-            yield found("KD2006", node_id=node_id, **_named(lost))
+    lost = {
+        node_id: _named(of_node)
+        for node_id in sorted(alive)
+        if (of_node := [e for e in placed if node_id in e.partition.offline_replicas])
+    }
+    known = failed_dirs(facts.log_dirs)
+    for node_id, named in lost.items():
+        if node_id not in known:
+            yield found("KD2006", node_id=node_id, **named)
+    yield from disk_findings(facts.log_dirs, lost)
+
+
+def _alive(facts: CheckFacts) -> frozenset[int]:
+    """Return the brokers that clients are referred to."""
+    assert facts.metadata is not None
+    return frozenset(each.node_id for each in facts.metadata.brokers)
+
+
+def _shortage(placed: _CheckedPartition, facts: CheckFacts) -> str:
+    """Return a partition with too few replicas in sync: `strict[0] (1 in sync, 2 required)`."""
+    in_sync, least = len(placed.partition.isr_nodes), facts.min_isr[placed.topic]
+    return f"{placed} ({in_sync} in sync, {least} required)"
 
 
 def _is_under_min_isr(placed: _CheckedPartition, facts: CheckFacts) -> bool:

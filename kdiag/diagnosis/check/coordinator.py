@@ -1,5 +1,6 @@
 """The last stage of a check: the coordinator of a group, and its health."""
 
+from kdiag.diagnosis.check.disks import failed_dirs
 from kdiag.diagnosis.check.facts import CheckFacts
 from kdiag.diagnosis.check.report import CheckPart, CheckRow, CheckStage, CheckStatus, status_of
 from kdiag.diagnosis.coordinator import (
@@ -26,7 +27,8 @@ def judge_coordinator(facts: CheckFacts) -> CheckPart:
     reports = [report_on(key, facts.coordinator) for key in facts.coordinator.answers]
     is_own = not facts.groups
     is_denied = all(each.error in NOT_AUTHORIZED for each in reports)
-    findings = [] if is_own and is_denied else find(reports, facts.coordinator)
+    failed = failed_dirs(facts.log_dirs)
+    findings = [] if is_own and is_denied else find(reports, facts.coordinator, failed)
     findings += filter(None, (_of_session(each, facts) for each in facts.groups))
     rows = [_row(each, facts, facts.coordinator, is_own=is_own) for each in reports]
     names = [each.error for each in reports if each.error is not None and not is_own]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from kdiag.diagnosis.check.disks import LogDir
 from kdiag.errors import ConnectError, Layer
 from kdiag.net.address import Address, Lookup, host_and_port
 from kdiag.net.timed_channel import HandshakeFacts
@@ -158,6 +159,7 @@ class CheckFacts(msgspec.Struct, kw_only=True):
         topics: all topics that the user may see.
         wanted: the topics that were asked for by name, with the user's operations on each.
         min_isr: `min.insync.replicas` by topic, of those with replicas out of sync.
+        log_dirs: the log directories of the reachable brokers, as far as the user may see them.
         groups: the groups that were asked for.
         coordinator: the coordinators of these groups, or of one of kdiag's own; None if nobody was
             asked.
@@ -187,6 +189,7 @@ class CheckFacts(msgspec.Struct, kw_only=True):
     topics: MetadataResponse | None = None
     wanted: MetadataResponse | None = None
     min_isr: Mapping[str, int] = {}
+    log_dirs: Sequence[LogDir] = ()
     groups: Sequence[str] = ()
     coordinator: "CoordinatorFacts | None" = None
     group_operations: Mapping[str, int] = {}

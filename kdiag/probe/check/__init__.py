@@ -1,6 +1,7 @@
 """Checks a cluster from the outside in, for `kdiag check`.
 
     ConnectionAttempts    connect to many addresses at once, and time every step   `attempts`
+    look_at_disks         ask for log directories, twice where one is nearly full  `disks`
     check                 all rounds of connections and requests                   `run`
 
 The facts go to `kdiag.diagnosis.check`, which judges them.

@@ -5,7 +5,7 @@
 2. It connects to every address that a broker advertises, as clients would; meanwhile it asks the
    first node for the user's permissions and for all topics.
 3. With those answers it asks the reachable brokers for min.insync.replicas of topics with replicas
-   out of sync, and for the coordinator of a group.
+   out of sync, for the coordinator of a group, and for their log directories.
 
 It creates nothing: without a group to look for, it asks for a coordinator only where
 `__consumer_offsets` exists.
@@ -28,6 +28,7 @@ from kdiag.net.address import Lookup, look_up_all
 from kdiag.net.timed_channel import TimedChannels
 from kdiag.probe import PROBE_PREFIX
 from kdiag.probe.check.attempts import ConnectionAttempts
+from kdiag.probe.check.disks import look_at_disks
 from kdiag.probe.config_value import broker_settings
 from kdiag.probe.coordinator.search import PATIENCE_NS, find_coordinators
 from kdiag.probe.groups.listing import ListedGroup, list_groups
@@ -164,6 +165,7 @@ class _Check:
             self._ask_coordinator()
             self._find_probes()
             self._ask_quorum_again()
+            facts.log_dirs = look_at_disks(self._client, sorted(self._usable()), plan.limit_ns)
         return facts
 
     def _ask_first(self, node_id: int) -> None:

@@ -203,6 +203,8 @@ def test_a_disagreement_says_who_says_what() -> None:
 
 
 def test_an_offline_partition_says_which_brokers_would_help() -> None:
-    """Only the last copies in sync can bring it back."""
+    """Only the last copies in sync can bring it back; a broker that runs is not to be started."""
+    (finding,) = findings(refusals("COORDINATOR_NOT_AVAILABLE"), partition=place(None, [4]))
+    assert finding.fix.startswith("Start broker 4:")
     (finding,) = findings(refusals("COORDINATOR_NOT_AVAILABLE"), partition=place(None, [3]))
-    assert finding.fix.startswith("Start broker 3:")
+    assert finding.fix.startswith("See the log of broker 3, which runs,")

@@ -2,6 +2,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kdiag.diagnosis.check.cluster import judge_partitions, judge_quorum
+from kdiag.diagnosis.check.disks import LogDir
 from kdiag.diagnosis.check.facts import CheckedEndpoint
 from kdiag.diagnosis.check.report import CheckPart, CheckStage, CheckStatus
 from kdiag.errors import ConnectError, Fault, Layer
@@ -68,14 +69,30 @@ def test_a_cluster_without_topics_is_told_as_that() -> None:
 
 def test_a_partition_without_leader_is_an_error() -> None:
     """The brokers that can bring it back are named."""
-    part = judged({"orders": partition(-1, isr=[3])})
+    part = judged({"orders": partition(-1, isr=[3])}, metadata=metadata(1, 2))
 
-    assert ids(part) == ["KD2001"]
-    assert part.findings[0].title == "partitions without a leader (1): orders[0]"
-    assert "Have broker 3 running" in part.findings[0].fix
+    assert ids(part) == ["KD2007", "KD2001"]
+    assert part.findings[1].title == "partitions without a leader (1): orders[0]"
+    assert part.findings[1].fix == "Start broker 3: the last copies are there."
     assert part.rows[0].status is CheckStatus.ERROR
     assert part.rows[0].detail == (
         "1 partition of 1 topic: 1 without a leader, 1 with replicas out of sync"
+    )
+
+
+def test_no_fix_starts_a_broker_that_runs() -> None:
+    """Where its disk failed, that is to be mended; it is told once, with the directory."""
+    topics = {"orders": partition(-1, replicas=[1], isr=[1], offline=[1])}
+    part = judged(topics)
+    assert ids(part) == ["KD2006", "KD2001"]
+    assert part.findings[1].fix == (
+        "See the log of broker 1, which runs, for a log directory that failed: "
+        "the last copies are there."
+    )
+    part = judged(topics, log_dirs=[LogDir(1, "/data", 56), LogDir(1, "/more", 0)])
+    assert ids(part) == ["KD2010", "KD2001"]
+    assert part.findings[1].fix == (
+        "Mend the disk of /data on broker 1, and restart that broker: the last copies are there."
     )
 
 
@@ -86,7 +103,10 @@ def test_replicas_out_of_sync_are_worse_below_the_minimum() -> None:
     assert ids(judged(lagging)) == ["KD2003"]
     part = judged(lagging, min_isr={"a": 2, "b": 2})
     assert ids(part) == ["KD2002", "KD2003"]
-    assert part.findings[0].evidence["partitions"] == "a[0]"
+    assert part.findings[0].title == (
+        "partitions with fewer replicas in sync than min.insync.replicas: "
+        "a[0] (1 in sync, 2 required)"
+    )
     assert part.findings[1].evidence == {
         "count": 1,
         "partitions": "b[0]",

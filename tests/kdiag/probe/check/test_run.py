@@ -28,6 +28,7 @@ from kdiag.wire.api.describe_configs import (
     DescribeConfigsResult,
 )
 from kdiag.wire.api.describe_groups import DescribedGroup, DescribeGroupsResponse
+from kdiag.wire.api.describe_log_dirs import DescribeLogDirsResponse, DescribeLogDirsResult
 from kdiag.wire.api.describe_quorum import (
     DescribeQuorumResponse,
     ResponsePartitionData,
@@ -64,6 +65,7 @@ def cluster() -> Iterator[ScriptedCluster]:
         group = DescribedGroup(authorized_operations=8)
         cluster.on("DescribeGroups", DescribeGroupsResponse(groups=[group]))
         cluster.on("ConsumerGroupDescribe", ConsumerGroupDescribeResponse())
+        cluster.on("DescribeLogDirs", DescribeLogDirsResponse())
         yield cluster
 
 
@@ -350,3 +352,27 @@ def test_a_controller_that_hangs_is_asked_for_by_another_broker(cluster: Scripte
     assert not facts.is_quorum_silent
     assert facts.quorum is not None
     assert facts.quorum.topics[0].partitions[0].leader_id == 2
+
+
+@pytest.mark.thorough
+def test_a_disk_that_fills_up_is_looked_at_twice(cluster: ScriptedCluster) -> None:
+    """With the time between; one with room is not, nor one of which that is not known."""
+    looks = iter((15_000_000, 9_000_000))
+
+    def answer(received: Received) -> None:
+        usable = next(looks)
+        dirs = [
+            DescribeLogDirsResult(log_dir="/full", total_bytes=100_000_000, usable_bytes=usable),
+            DescribeLogDirsResult(log_dir="/broken", error_code=56),
+        ]
+        received.reply(DescribeLogDirsResponse(results=dirs))
+
+    room = DescribeLogDirsResult(log_dir="/room", total_bytes=100, usable_bytes=90)
+    cluster.brokers[3].on("DescribeLogDirs", DescribeLogDirsResponse(results=[room]))
+    cluster.brokers[1].on("DescribeLogDirs", answer)
+    by_path = {each.path: each for each in checked(first(cluster)).log_dirs}
+
+    assert (by_path["/full"].filled_bytes, by_path["/full"].node_id) == (6_000_000, 1)
+    assert by_path["/full"].apart_ns >= S_NS
+    assert (by_path["/broken"].error_code, by_path["/broken"].filled_bytes) == (56, None)
+    assert by_path["/room"].filled_bytes is None
