@@ -11,6 +11,10 @@ never get its marker: it hangs. What is open for the coordinator is alive, howev
 Of a producer that no coordinator tells of, that is not as sure: brokers leave out what one may not
 describe. It counts as hanging once it is older than any transaction may become.
 
+One that is alive may have lost its producer: its coordinator aborts it after its timeout, up to 15
+minutes later. It is stalled if it is far older than the earlier ones of its producer were, which
+ended in the same partition, and its producer has been silent for as long.
+
 Source: KIP-98, KIP-664 (hanging transactions), KIP-890.
 """
 
@@ -30,11 +34,18 @@ _GRACE_MS: Final = 15 * _MS_PER_S
 _LONG_MS: Final = 60 * _MS_PER_S
 """What is open for longer is told: that is the default of transaction.timeout.ms."""
 
+_LEAST_EARLIER: Final = 3
+_STALLED_TIMES: Final = 10
+LEAST_STALLED_MS: Final = 5 * _MS_PER_S
+_ONGOING: Final = "Ongoing"
+
 OPEN_STATES: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 """In these a coordinator has a transaction open; brokers pass over those that they do not know."""
 
 Place = tuple[str, int]
 """Topic and partition."""
+
+_NO_GROUPS: Final[Mapping[Place, Sequence[str]]] = {}
 
 
 class OpenPartition(msgspec.Struct, kw_only=True, frozen=True):
@@ -108,6 +119,7 @@ class Transaction(msgspec.Struct, kw_only=True):
         places: those that its coordinator says it has.
         hangs: why it hangs; None if it does not.
         is_unknown: whether it may hang, and nobody can tell.
+        earlier_ms: how long earlier ones of its producer took, those that ended last.
     """
 
     transactional_id: str | None
@@ -122,6 +134,24 @@ class Transaction(msgspec.Struct, kw_only=True):
     places: Collection[Place] = ()
     hangs: str | None = None
     is_unknown: bool = False
+    earlier_ms: Sequence[int] = ()
+
+    @property
+    def silent_ms(self) -> int:
+        """Return for how long its producer wrote nothing, as far as timestamps tell."""
+        age_ms, started_ms = self.age_ms or 0, self.started_ms or 0
+        last_ms = max((each.last_ms for each in self.partitions), default=started_ms)
+        return max(0, min(age_ms, started_ms + age_ms - last_ms))
+
+    @property
+    def is_stalled(self) -> bool:
+        """Return whether its producer seems to be dead, by what it did before."""
+        if self.hangs is not None or self.is_unknown or self.state != _ONGOING:
+            return False
+        if len(self.earlier_ms) < _LEAST_EARLIER:
+            return False
+        long_ms = max(LEAST_STALLED_MS, _STALLED_TIMES * max(self.earlier_ms))
+        return self.silent_ms >= long_ms
 
 
 class TransactionFacts(msgspec.Struct, kw_only=True):
@@ -135,6 +165,7 @@ class TransactionFacts(msgspec.Struct, kw_only=True):
         silent: the brokers that did not list transactions, with why.
         warnings: what is not known, and why.
         partition_count: how many partitions were asked about.
+        earlier_ms: how long earlier transactions took, by producer id.
     """
 
     at_ns: int
@@ -145,6 +176,7 @@ class TransactionFacts(msgspec.Struct, kw_only=True):
     silent: Mapping[int, str] = {}
     warnings: Sequence[str] = ()
     partition_count: int = 0
+    earlier_ms: Mapping[int, Sequence[int]] = {}
 
 
 def judge(facts: TransactionFacts) -> list[Transaction]:
@@ -160,6 +192,8 @@ def judge(facts: TransactionFacts) -> list[Transaction]:
         _transaction(partitions, facts.known.get(producer_id), why, now_ms, is_unknown=is_unknown)
         for (producer_id, _, why, is_unknown), partitions in parts.items()
     ]
+    for each_open in transactions:
+        each_open.earlier_ms = facts.earlier_ms.get(each_open.producer_id, ())
     seen = {each.producer_id for each in transactions if each.hangs is None}
     transactions += [
         _transaction([], each, None, now_ms)
@@ -224,12 +258,17 @@ def _transaction(
     )
 
 
-def find(transactions: Sequence[Transaction], commands: Mapping[Place, str]) -> Iterator[Finding]:
+def find(
+    transactions: Sequence[Transaction],
+    commands: Mapping[Place, str],
+    waiting: Mapping[Place, Sequence[str]] = _NO_GROUPS,
+) -> Iterator[Finding]:
     """Yield what is wrong with open transactions.
 
     Args:
         transactions: as judged.
         commands: that end the transaction of a partition.
+        waiting: the groups that wait for the transaction of a partition, as far as they are known.
     """
     for each in transactions:
         if each.hangs is not None:
@@ -237,21 +276,41 @@ def find(transactions: Sequence[Transaction], commands: Mapping[Place, str]) -> 
         elif each.is_unknown:
             yield from (_unknown(one) for one in each.partitions)
         elif each.timeout_ms is not None:
-            yield from _old(each, each.age_ms or 0, each.timeout_ms)
+            yield from _alive(each, each.age_ms or 0, each.timeout_ms, waiting)
 
 
-def _old(transaction: Transaction, age_ms: int, timeout_ms: int) -> Iterator[Finding]:
+def _alive(
+    transaction: Transaction,
+    age_ms: int,
+    timeout_ms: int,
+    waiting: Mapping[Place, Sequence[str]],
+) -> Iterator[Finding]:
     """Yield what is to be said of one that is alive, and old."""
+    blocked = sum(each.end - each.lso for each in transaction.partitions)
     facts = {
         "transactional_id": transaction.transactional_id,
         "age_s": age_ms // _MS_PER_S,
         "timeout_s": timeout_ms // _MS_PER_S,
+        "left_s": max(0, timeout_ms - age_ms) // _MS_PER_S,
         "node_id": transaction.node_id,
     }
     if age_ms > timeout_ms + _GRACE_MS:
         yield found("KD3502", **facts)
+    elif transaction.is_stalled:
+        places = [*transaction.places, *(each.place for each in transaction.partitions)]
+        groups = sorted({group for place in places for group in waiting.get(place, ())})
+        yield found(
+            "KD3505",
+            **facts,
+            silent_s=transaction.silent_ms // _MS_PER_S,
+            earlier=len(transaction.earlier_ms),
+            longest_ms=max(transaction.earlier_ms),
+            blocked_records=blocked,
+            count=len(transaction.partitions),
+            groups=groups,
+            waits=f" (groups that wait: {', '.join(groups)})" if groups else "",
+        )
     elif age_ms > _LONG_MS and transaction.partitions:
-        blocked = sum(each.end - each.lso for each in transaction.partitions)
         yield found("KD3504", **facts, blocked_records=blocked, count=len(transaction.partitions))
 
 

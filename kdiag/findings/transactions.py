@@ -37,6 +37,19 @@ RULES: Final = {
         "records of {count} partitions",
         "It is alive: its coordinator has it open. Readers with isolation.level=read_committed "
         "get what is behind its first record once it ends.",
-        "Have its producer commit more often, or lower its transaction.timeout.ms, {timeout_s} s.",
+        "Have its producer commit more often, or lower its transaction.timeout.ms, {timeout_s} s. "
+        "Broker {node_id} aborts it in {left_s} s.",
+    ),
+    "KD3505": Rule(
+        Severity.WARNING,
+        "the producer of transaction {transactional_id} wrote nothing for {silent_s} s, though its "
+        "last {earlier} transactions took at most {longest_ms} ms; {blocked_records} records of "
+        "{count} partitions are held back{waits}",
+        "It seems to be dead. Its transaction stays open until its coordinator, broker {node_id}, "
+        "aborts it after transaction.timeout.ms, {timeout_s} s. Readers with "
+        "isolation.level=read_committed get nothing behind its first record until then.",
+        "Restart the producer with the same transactional.id, which aborts the transaction at "
+        "once; otherwise broker {node_id} aborts it in {left_s} s. Lower its "
+        "transaction.timeout.ms.",
     ),
 }

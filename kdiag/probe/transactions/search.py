@@ -4,6 +4,7 @@
 2. DescribeProducers to the leaders of those: whose it is, and from which offset on.
 3. ListTransactions to all brokers, DescribeTransactions to those that know some.
 4. DescribeProducers again: what is open still was so while the coordinators were asked.
+5. Fetch, for those that are not new: how long earlier ones of the same producers took.
 
 Source: KIP-664; Kafka's TransactionsCommand, which asks one broker at a time and all partitions.
 """
@@ -16,7 +17,9 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.offsets import LATEST, look_up
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.visibility import hidden_topics, hidden_transactions
+from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.transactions import (
+    LEAST_STALLED_MS,
     OPEN_STATES,
     KnownTransaction,
     OpenPartition,
@@ -24,6 +27,7 @@ from kdiag.diagnosis.transactions import (
 )
 from kdiag.probe.config_value import broker_setting
 from kdiag.probe.groups.listing import cut
+from kdiag.probe.transactions.earlier import earlier_transactions
 from kdiag.wire.api.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -74,7 +78,20 @@ def find_open_transactions(client: ClusterClient, topics: Sequence[str] = ()) ->
         silent=silent,
         warnings=warnings,
         partition_count=len(leaders),
+        earlier_ms=earlier_transactions(client, _old(after, known, at_ns)),
     )
+
+
+def _old(
+    partitions: Sequence[OpenPartition], known: Mapping[int, KnownTransaction], at_ns: int
+) -> list[OpenPartition]:
+    """Return the partitions with a transaction that its producer may have left behind."""
+    before_ms = at_ns // NS_PER_MS - LEAST_STALLED_MS
+    return [
+        each
+        for each in partitions
+        if each.producer_id in known and (known[each.producer_id].started_ms or 0) <= before_ms
+    ]
 
 
 def _about(

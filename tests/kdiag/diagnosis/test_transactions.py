@@ -128,3 +128,54 @@ def test_one_that_outlives_its_timeout_is_a_warning() -> None:
     assert (note.id, note.evidence["blocked_records"]) == ("KD3504", 30)
     young = known(started_ms=NOW_MS - 50 * S)
     assert list(find(judged(partition(), coordinator=[young]), {})) == []
+
+
+QUICK_MS = (120, 80, 95)
+
+
+def stalled(*partitions: OpenPartition, **facts: Any) -> list[tuple[str, str]]:
+    """Return what is found about transactions whose producer had earlier ones."""
+    earlier_ms = facts.pop("earlier_ms", {7: QUICK_MS})
+    found = judged(*partitions, coordinator=[known(**facts)], earlier_ms=earlier_ms)
+    groups = {("orders", 3): ["audit"]}
+    return [(each.id, each.title) for each in find(found, {("orders", 3): "kdiag x"}, groups)]
+
+
+def test_a_producer_that_fell_silent_is_told_by_its_rhythm() -> None:
+    """With who waits, and when its coordinator ends it, long before the timeout."""
+    written = partition(last_ms=NOW_MS - 30 * S)
+    ((rule, title),) = stalled(written, started_ms=NOW_MS - 30 * S, timeout_ms=900 * S)
+    assert rule == "KD3505"
+    assert title == (
+        "the producer of transaction writer wrote nothing for 30 s, though its last 3 transactions "
+        "took at most 120 ms; 30 records of 1 partitions are held back (groups that wait: audit)"
+    )
+
+
+@for_each(
+    ("last_s", "facts"),
+    [
+        (1, {}),
+        (30, {"earlier_ms": {7: QUICK_MS[:2]}}),
+        (30, {"earlier_ms": {7: (120, 80, 6_000)}}),
+        (30, {"earlier_ms": {}}),
+        (30, {"state": "PrepareCommit"}),
+        (4, {"started_ms": NOW_MS - 4 * S}),
+    ],
+    ids=[
+        "it still writes",
+        "two earlier ones",
+        "one of the earlier ones took 6 s",
+        "no earlier ones are known",
+        "its end is under way",
+        "it is young",
+    ],
+)
+def test_a_producer_that_may_be_at_work_is_not_called_dead(
+    last_s: int, facts: dict[str, Any]
+) -> None:
+    """The same transaction, with another reason to be old."""
+    written = partition(last_ms=NOW_MS - last_s * S)
+    assert (
+        stalled(written, **({"started_ms": NOW_MS - 30 * S, "timeout_ms": 900 * S} | facts)) == []
+    )

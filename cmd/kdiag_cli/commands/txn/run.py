@@ -89,16 +89,15 @@ def _show(options: TxnOptions, live: LiveOptions) -> ExitCode:
         transactions = judge(facts)
         if options.is_hanging:
             transactions = [each for each in transactions if each.hangs is not None]
-        held = [partition for each in transactions for partition in each.partitions]
-        groups = (
-            groups_held_back(client, held) if options.has_groups and transactions else HeldGroups()
-        )
+        asked = [each for each in transactions if options.has_groups or each.is_stalled]
+        held = [partition for each in asked for partition in each.partitions]
+        groups = groups_held_back(client, held) if asked else HeldGroups()
         brokers = {each.id: each for each in client.brokers}
     commands = {
         each.place: _abort_command(each, live) for one in transactions for each in one.partitions
     }
-    findings = list(find(transactions, commands))
-    warnings = [*facts.warnings, *_silence(facts), *groups.warnings]
+    findings = list(find(transactions, commands, groups.waiting))
+    warnings = [*facts.warnings, *_silence(facts), *(groups.warnings if options.has_groups else ())]
     result = CommandResult(
         COMMAND,
         lambda: [document(each, brokers, commands, groups.waiting) for each in transactions],
