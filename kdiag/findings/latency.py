@@ -46,7 +46,7 @@ RULES: Final = {
         "half of {what} wait {asking_ms} ms until the consumer asks again",
         "A consumer has one fetch on its way to a broker. What is written while the answer travels "
         "back, and until the next fetch has arrived, waits: on a long path up to a round trip.",
-        "Neither broker nor network is slow. Have consumers nearer to their brokers, or write "
+        "Have consumers nearer to their brokers, or write "
         "less often (linger.ms): fewer batches meet a fetch that is away.",
     ),
 }

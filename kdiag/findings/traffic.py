@@ -127,7 +127,7 @@ RULES: Final = {
         "broker {broker} is slow: {answers} answers, half of them after more than {median_ms} ms, "
         "beside {beside}",
         "The same clients get quicker answers from the other brokers, by more than chance, and "
-        "now and then from this one, so that neither they nor the way there is the cause.",
+        "it is not the way there: that was measured, or now and then an answer is quick.",
         "Look at that broker: disk, garbage collection, request handler threads, replication of "
         "acks=all.",
     ),

@@ -111,6 +111,19 @@ class CheckedEndpoint(msgspec.Struct, kw_only=True):
         return sorted(errors, key=lambda each: -_DEPTH.index(each.layer))
 
 
+class BrokerPings(NamedTuple):
+    """How long a broker took to answer the same question several times.
+
+    Attributes:
+        took_ns: each answer, without the network where that is known; of a question without an
+            answer how long it has waited.
+        knows_path: whether the round trip of the network is known.
+    """
+
+    took_ns: Sequence[int]
+    knows_path: bool
+
+
 class SessionLimits(NamedTuple):
     """What a coordinator takes as session timeouts of classic members.
 
@@ -160,6 +173,7 @@ class CheckFacts(msgspec.Struct, kw_only=True):
         wanted: the topics that were asked for by name, with the user's operations on each.
         min_isr: `min.insync.replicas` by topic, of those with replicas out of sync.
         log_dirs: the log directories of the reachable brokers, as far as the user may see them.
+        pings: of each broker, if one of them answered late.
         groups: the groups that were asked for.
         coordinator: the coordinators of these groups, or of one of kdiag's own; None if nobody was
             asked.
@@ -190,6 +204,7 @@ class CheckFacts(msgspec.Struct, kw_only=True):
     wanted: MetadataResponse | None = None
     min_isr: Mapping[str, int] = {}
     log_dirs: Sequence[LogDir] = ()
+    pings: Mapping[int, BrokerPings] = {}
     groups: Sequence[str] = ()
     coordinator: "CoordinatorFacts | None" = None
     group_operations: Mapping[str, int] = {}

@@ -39,6 +39,7 @@ from kdiag.diagnosis.connection_finding import (
     of_hanging_broker,
     sentence,
 )
+from kdiag.diagnosis.ranks import is_slow, slow_evidence
 from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.findings.finding import Finding, found
 
@@ -133,13 +134,28 @@ def judge_listeners(facts: CheckFacts) -> CheckPart:
     part = CheckPart()
     start = _start(facts)
     for endpoint in facts.listeners:
-        findings = list(_of_listener(endpoint, facts, start))
+        findings = [*_of_listener(endpoint, facts, start), *_slow(endpoint, facts)]
         part.findings += findings
         if endpoint.best is None:
             part.errors += endpoint.errors[:1]
         part.rows.append(_row(endpoint, findings))
     part.findings += [*_duplicates(facts), *_mixed(facts)]
     return part
+
+
+def _slow(endpoint: CheckedEndpoint, facts: CheckFacts) -> Iterator[Finding]:
+    """Find a broker that answers later than the others, by the ranks of its answers."""
+    pings = facts.pings.get(-1 if endpoint.node_id is None else endpoint.node_id)
+    if pings is None:
+        return
+    others = {
+        f"broker {node_id}": each.took_ns
+        for node_id, each in facts.pings.items()
+        if node_id != endpoint.node_id
+    }
+    rest = [each for took_ns in others.values() for each in took_ns]
+    if is_slow(pings.took_ns, rest, knows_path=pings.knows_path):
+        yield found("KD4403", **slow_evidence(f"{endpoint.node_id}", pings.took_ns, others))
 
 
 def _start(facts: CheckFacts) -> Reach:

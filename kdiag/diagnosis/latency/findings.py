@@ -8,6 +8,7 @@ import msgspec
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.diagnosis.latency.stalls import Stall, StallPlace
+from kdiag.diagnosis.ranks import is_slow, slow_evidence
 from kdiag.findings.finding import Finding, found
 
 _LATE_NS: Final = 5 * NS_PER_MS
@@ -25,10 +26,13 @@ class NodeLatency(msgspec.Struct, frozen=True):
     Attributes:
         count: their number.
         mean: the mean of each part.
+        sample_ns: some of the times at the broker; requests without an answer count with the time
+            that they have waited.
     """
 
     count: int
     mean: LatencySplit
+    sample_ns: Sequence[int] = ()
 
 
 class JudgedSeries(NamedTuple):
@@ -51,8 +55,9 @@ def find(every: Sequence[JudgedSeries]) -> Iterator[Finding]:
     """Find the causes of late responses."""
     yield from _stalls(every)
     for series in every:
-        yield from _waits(series)
-        yield from _slow_nodes(series)
+        slow = list(_slow_nodes(series)) or list(_slow_by_rank(series))
+        yield from _waits(series, has_slow=bool(slow))
+        yield from slow
 
 
 def _stalls(every: Sequence[JudgedSeries]) -> Iterator[Finding]:
@@ -75,15 +80,16 @@ def _stalls(every: Sequence[JudgedSeries]) -> Iterator[Finding]:
         )
 
 
-def _waits(series: JudgedSeries) -> Iterator[Finding]:
+def _waits(series: JudgedSeries, *, has_slow: bool) -> Iterator[Finding]:
     """Find requests that wait before they are sent, and records that wait for a fetch."""
     queued_ns = series.median.queued_ns
     if queued_ns >= _LATE_NS and queued_ns * _MOSTLY >= series.median.total_ns:
         yield found("KD7003", what=series.what, queued_ms=_ms(queued_ns))
     asking_ns = series.median.asking_ns
     is_late = asking_ns >= _LATE_NS and asking_ns * _NOTABLY >= series.median.total_ns
-    # If responses stall, the next fetch is late because of them.
-    if is_late and not any(each.place is StallPlace.ANSWER for each in series.stalls):
+    # If responses stall, or a broker is slow, the next fetch is late because of that.
+    is_explained = has_slow or any(each.place is StallPlace.ANSWER for each in series.stalls)
+    if is_late and not is_explained:
         yield found("KD7005", what=series.what, asking_ms=_ms(asking_ns))
 
 
@@ -105,6 +111,20 @@ def _slow_nodes(series: JudgedSeries) -> Iterator[Finding]:
                 other_ms=_ms(other_ns),
                 rtt_ms=_ms(node.mean.path_ns),
             )
+
+
+def _slow_by_rank(series: JudgedSeries) -> Iterator[Finding]:
+    """Find brokers that are slower than the others by rank, of which few answers are enough."""
+    for node_id, node in series.nodes.items():
+        others = {
+            f"broker {number}": each.sample_ns
+            for number, each in series.nodes.items()
+            if number != node_id
+        }
+        rest = [each for sample in others.values() for each in sample]
+        knows_path = node.mean.path_ns > 0 or not node.count
+        if is_slow(node.sample_ns, rest, knows_path=knows_path):
+            yield found("KD4403", **slow_evidence(str(node_id), node.sample_ns, others))
 
 
 def _ms(time_ns: int) -> float:

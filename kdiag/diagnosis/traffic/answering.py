@@ -14,13 +14,12 @@ Only requests count that brokers serve at once. A broker serves one request of a
 time; so nothing counts on connections with a fetch or a join, which may wait on purpose.
 """
 
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from math import sqrt
-from typing import Any, Final
+from typing import Final
 
-from kdiag.clock import NS_PER_MS
+from kdiag.clock import NS_PER_MS, NS_PER_S
+from kdiag.diagnosis.ranks import LatencySample, is_slow, median, slow_evidence
 from kdiag.diagnosis.traffic.ledgers import (
     Asker,
     Case,
@@ -29,7 +28,7 @@ from kdiag.diagnosis.traffic.ledgers import (
     counted,
     findings_of,
 )
-from kdiag.exchange.model import Exchange, measured_latencies_ns
+from kdiag.exchange.model import Exchange, UnansweredReason, measured_latencies_ns
 from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
@@ -56,14 +55,9 @@ _LATE_BITS: Final = 28  # a latency with so many digits is 134 ms or more
 _NEAR_BITS: Final = 2  # so many digits fewer is a quarter
 _MOST_WAITING: Final = 100_000
 _MOST_BITS: Final = 64
-_MOST_SAMPLES: Final = 200
-_MOST_OTHERS: Final = 4
-_FEW: Final = 5
-_FEW_OTHERS: Final = 10
-_SLOW_NS: Final = 50 * NS_PER_MS
-_TIMES: Final = 5
-_DEVIATIONS: Final = 3.3
-"""So far above the mean is one rank sum in 2,000 by chance."""
+_LONG_WAIT_NS: Final = NS_PER_S
+_STILL_WAITS: Final = frozenset({UnansweredReason.IN_FLIGHT, UnansweredReason.CLIENT_CLOSED})
+"""Requests that a broker may answer yet, or would have."""
 
 
 class AnswerLedger:
@@ -71,24 +65,20 @@ class AnswerLedger:
 
     Attributes:
         by_bits: how many have so many digits.
-        sample: some of the latencies, evenly from all of the time.
+        sample: some of the latencies.
     """
 
-    __slots__ = ("_stride", "by_bits", "sample")
+    __slots__ = ("by_bits", "sample")
 
     def __init__(self) -> None:
         self.by_bits = [0] * (_MOST_BITS + 1)
-        self.sample: list[int] = []
-        self._stride = 1
+        self.sample = LatencySample()
 
     def add(self, latencies_ns: Sequence[int]) -> None:
         """Add answers."""
         for bits, count in Counter(map(int.bit_length, latencies_ns)).items():
             self.by_bits[min(bits, _MOST_BITS)] += count
-        self.sample += latencies_ns[:: self._stride]
-        while len(self.sample) > _MOST_SAMPLES:
-            self.sample = self.sample[::2]
-            self._stride *= 2
+        self.sample.add(latencies_ns)
 
     @property
     def answers(self) -> int:
@@ -121,6 +111,7 @@ class Answering:
     def __init__(self) -> None:
         self.answers: Ledgers[tuple[str, Asker], AnswerLedger] = Ledgers(AnswerLedger)
         self._waiting: dict[int, int] = {}
+        self._last_ns = 0
 
     @property
     def left_out(self) -> int:
@@ -133,9 +124,23 @@ class Answering:
             if len(self._waiting) < _MOST_WAITING:
                 self._waiting.setdefault(exchange.connection.number, exchange.number)
             return None
+        self._last_ns = max(self._last_ns, exchange.time_ns, exchange.connection.last_ns)
         if exchange.api_key not in SERVED_AT_ONCE:
             return None
+        if exchange.response is None:
+            self._add_wait(exchange)
+            return None
         return counted(self._again_on, exchange)
+
+    def _add_wait(self, exchange: Exchange) -> None:
+        """Count a request without an answer: its latency is more than the time that it waited."""
+        connection, request = exchange.connection, exchange.request
+        if exchange.unanswered_reason not in _STILL_WAITS or request is None:
+            return
+        waited_ns = (connection.closed_ns or self._last_ns) - request.last_byte_ns
+        ledger = self.answers.of((connection.broker, client_of(exchange)))
+        if ledger is not None and waited_ns >= _LONG_WAIT_NS:
+            ledger.sample.add([waited_ns])
 
     def _again_on(self, exchange: Exchange) -> Again | None:
         connection, waiting = exchange.connection, self._waiting
@@ -152,15 +157,20 @@ class Answering:
 
         return again
 
-    def findings(self, throttled: frozenset[Asker]) -> Iterator[Finding]:
+    def findings(
+        self, throttled: frozenset[Asker], explained: Container[str] = ()
+    ) -> Iterator[Finding]:
         """Yield the brokers that answer late.
 
         Args:
             throttled: clients that wait for a quota, which do not count.
+            explained: brokers of which another finding says why they did not answer.
         """
         brokers: dict[str, list[AnswerLedger]] = {}
         for (broker, client), of in self.answers.items():
-            if of.answers >= _LEAST_ANSWERS and client not in throttled:
+            if broker in explained or client in throttled:
+                continue
+            if of.answers >= _LEAST_ANSWERS:
                 brokers.setdefault(broker, []).append(of)
         medians = {
             broker: min(of.median_bits for of in all_of) for broker, all_of in brokers.items()
@@ -180,15 +190,17 @@ class Answering:
                 }
                 cases.append(Case(bits, broker, evidence))
         yield from findings_of("KD4401", cases)
-        found = {case.subject for case in cases}
-        yield from findings_of("KD4403", list(self._few(throttled, found)))
+        few = self._few(throttled)
+        late = {case.subject for case in cases}
+        slow = [each for each in few if each.subject not in late and each.subject not in explained]
+        yield from findings_of("KD4403", slow)
 
-    def _few(self, throttled: frozenset[Asker], found: Container[str]) -> Iterator[Case]:
+    def _few(self, throttled: frozenset[Asker]) -> Iterator[Case]:
         """Yield the brokers that are slow by rank, of which few answers may be enough."""
         samples: dict[str, dict[Asker, list[int]]] = {}
         for (broker, client), of in self.answers.items():
-            if of.sample and client not in throttled:
-                samples.setdefault(broker, {})[client] = of.sample
+            if of.sample.values_ns and client not in throttled:
+                samples.setdefault(broker, {})[client] = of.sample.values_ns
         for broker, by_client in samples.items():
             own = [each for sample in by_client.values() for each in sample]
             others = {
@@ -197,45 +209,5 @@ class Answering:
                 if other != broker
             }
             rest = [each for sample in others.values() for each in sample]
-            if broker not in found and _is_slow(own, rest):
-                yield Case(median(own), broker, _slow_evidence(broker, own, others))
-
-
-def median(values: Sequence[int]) -> float:
-    """Return the median; `statistics` takes 6 ms to load."""
-    ordered = sorted(values)
-    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-
-
-def _is_slow(own: list[int], rest: list[int]) -> bool:
-    """Return whether latencies are longer than others by rank, by far, and not all alike."""
-    if len(own) < _FEW or len(rest) < _FEW_OTHERS:
-        return False
-    half = median(own)
-    is_far = half >= max(_SLOW_NS, _TIMES * median(rest))
-    return is_far and min(own) * _TIMES <= half and _deviations(own, rest) >= _DEVIATIONS
-
-
-def _deviations(own: list[int], rest: list[int]) -> float:
-    """Return by how many standard deviations the rank sum of some exceeds its mean.
-
-    Source: the normal approximation of the test of Mann and Whitney.
-    """
-    ordered = sorted(rest)
-    wins = sum((bisect_left(ordered, each) + bisect_right(ordered, each)) / 2 for each in own)
-    product = len(own) * len(rest)
-    return float((wins - product / 2) / sqrt(product * (len(own) + len(rest) + 1) / 12))
-
-
-def _slow_evidence(broker: str, own: list[int], others: dict[str, list[int]]) -> dict[str, Any]:
-    shown = [
-        f"{len(sample):,} of {other} after {median(sample) / NS_PER_MS:,.1f} ms"
-        for other, sample in sorted(others.items())
-        if sample
-    ]
-    return {
-        "broker": broker,
-        "answers": len(own),
-        "median_ms": round(median(own) / NS_PER_MS),
-        "beside": ", ".join(shown[:_MOST_OTHERS]),
-    }
+            if is_slow(own, rest):
+                yield Case(median(own), broker, slow_evidence(broker, own, others))

@@ -121,7 +121,7 @@ class Traffic:
         yield from self.consuming.findings()
         slow = {each.evidence["broker"] for each in silences} | self.replicating.brokers()
         yield from self.asking.findings(self.refusing.hindered, slow)
-        yield from self.answering.findings(self.asking.throttled)
+        yield from self.answering.findings(self.asking.throttled, slow)
         yield from self.asking.version_findings()
 
 

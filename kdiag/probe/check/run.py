@@ -29,6 +29,7 @@ from kdiag.net.timed_channel import TimedChannels
 from kdiag.probe import PROBE_PREFIX
 from kdiag.probe.check.attempts import ConnectionAttempts
 from kdiag.probe.check.disks import look_at_disks
+from kdiag.probe.check.pings import ping_late_brokers
 from kdiag.probe.config_value import broker_settings
 from kdiag.probe.coordinator.search import PATIENCE_NS, find_coordinators
 from kdiag.probe.groups.listing import ListedGroup, list_groups
@@ -165,6 +166,7 @@ class _Check:
             self._ask_coordinator()
             self._find_probes()
             self._ask_quorum_again()
+            facts.pings = ping_late_brokers(self._client, facts.listeners)
             facts.log_dirs = look_at_disks(self._client, sorted(self._usable()), plan.limit_ns)
         return facts
 

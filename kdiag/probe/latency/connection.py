@@ -63,7 +63,7 @@ class OwnConnection:
     Attributes:
         node_id: the broker.
         purpose: different for each connection to a broker.
-        pending: how many requests have not ended.
+        waiting: when the requests that have not ended were due, since 1970.
     """
 
     def __init__(self, client: ClusterClient, node_id: int, purpose: str) -> None:
@@ -76,7 +76,7 @@ class OwnConnection:
         """
         self.node_id = node_id
         self.purpose = purpose
-        self.pending = 0
+        self.waiting: list[int] = []
         self._client = client
         self._node = client.node(node_id)._replace(id=f"{node_id}:{purpose}")
         self._rtt_ns = 0
@@ -86,6 +86,11 @@ class OwnConnection:
     def connect(self) -> None:
         """Begin to connect, and to negotiate versions."""
         self._client.network.ready(self._node)
+
+    @property
+    def pending(self) -> int:
+        """Return how many requests have not ended."""
+        return len(self.waiting)
 
     @property
     def is_settled(self) -> bool:
@@ -106,12 +111,12 @@ class OwnConnection:
             due_ns: when it is due, since 1970.
             on_end: is called with its end.
         """
-        self.pending += 1
+        self.waiting.append(due_ns)
         future = self._client.client.send(self._node, request)
         future.add_listener(partial(self._end, due_ns, on_end))
 
     def _end(self, due_ns: int, on_end: OnEnd, future: ResponseFuture) -> None:
-        self.pending -= 1
+        self.waiting.remove(due_ns)
         if future.failed:
             on_end(Ended(None, future.error(), due_ns))
         else:

@@ -222,6 +222,10 @@ class _Measurement:
         until_ns = self._client.clock.monotonic_ns() + patience_ns
         drain(self._client, lambda: not scene.pending and scene.is_settled(), until_ns, scene.keep)
         if scene.pending:
+            now_ns = self._client.clock.epoch_ns()
+            for each in scene.awaited:
+                waited = self._results.unanswered.setdefault(each.node_id, [])
+                waited += [now_ns - due_ns for due_ns in each.waiting]
             self._results.warn(
                 f"{scene.pending} requests had no answer {patience_ns / NS_PER_S:g} s after the "
                 "end: latencies without them are too low"

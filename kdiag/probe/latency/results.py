@@ -8,6 +8,7 @@ from kdiag.diagnosis.latency.fetch_waits import FetchTally
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
 from kdiag.diagnosis.latency.split import LatencySplit, joined
 from kdiag.diagnosis.latency.stalls import StallTally
+from kdiag.diagnosis.ranks import LatencySample
 from kdiag.errors import KdiagError
 from kdiag.net.tcp.tcp_info import SocketFacts
 
@@ -33,14 +34,17 @@ class NodeShare(msgspec.Struct):
     Attributes:
         count: how many.
         total: the sums of their parts.
+        sample: some of them, without the network and the time in the client.
     """
 
     count: int = 0
     total: LatencySplit = LatencySplit()
+    sample: LatencySample = msgspec.field(default_factory=LatencySample)
 
     def add(self, split: LatencySplit) -> None:
         """Add a latency."""
         self.count += 1
+        self.sample.add([split.broker_ns])
         self.total = joined(self.total, split)
 
     @property
@@ -85,6 +89,7 @@ class LatencyResults(msgspec.Struct):
         counted_from_ns: requests that are due earlier belong to the warm-up.
         bytes: of records, written and fetched.
         is_late: whether the time was up before everything was measured.
+        unanswered: how long requests waited that had no answer at the end, by broker.
         problems: the errors, each once.
         warnings: other reasons to trust the results less, each once.
     """
@@ -95,6 +100,7 @@ class LatencyResults(msgspec.Struct):
     counted_from_ns: int = 0
     bytes: int = 0
     is_late: bool = False
+    unanswered: dict[int, list[int]] = {}
     problems: dict[str, KdiagError | str] = {}
     warnings: list[str] = []
 

@@ -4,7 +4,7 @@ Whatever ends it, the measurements are printed once kdiag's own topic and group 
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Final
@@ -20,7 +20,7 @@ from kdiag.findings.finding import Finding
 from kdiag.probe.latency.commit import ProbeGroup, probe_group
 from kdiag.probe.latency.measure import measure
 from kdiag.probe.latency.plan import LatencyTarget
-from kdiag.probe.latency.results import LatencyResults, Series, SeriesKind
+from kdiag.probe.latency.results import LatencyResults, NodeShare, Series, SeriesKind
 from kdiag.probe.latency.target import chosen_nodes, existing_target, own_target
 from kdiag.probe.reach import require_reachable
 from kdiag.probe.topic import CLEANUP_NS
@@ -145,7 +145,8 @@ class _LatencyRun:
     def _print(self) -> ExitCode:
         """Print what was measured; return the exit code."""
         results = self._results
-        findings = list(find([_judged(each) for each in results.series.values() if _counts(each)]))
+        series = [each for each in results.series.values() if _counts(each)]
+        findings = list(find([_judged(each, results.unanswered) for each in series]))
         for each in [*failures(results), *unknown(results), *lacking(results)]:
             results.warn(each)
         if results.is_late:
@@ -189,8 +190,12 @@ def _counts(series: Series) -> bool:
     return bool(series.latencies.count) and series.kind is not SeriesKind.COMMITTED
 
 
-def _judged(series: Series) -> JudgedSeries:
+def _judged(series: Series, unanswered: Mapping[int, Sequence[int]]) -> JudgedSeries:
     """Return a series as the diagnosis judges it."""
     median = series.latencies.percentile(0.5).split
-    nodes = {node: NodeLatency(each.count, each.mean) for node, each in series.nodes.items()}
+    nodes = {
+        node: NodeLatency(share.count, share.mean, [*share.sample.values_ns, *waited])
+        for node in sorted({*series.nodes, *unanswered})
+        for share, waited in [(series.nodes.get(node, NodeShare()), unanswered.get(node, ()))]
+    }
     return JudgedSeries(name_of(series), median, series.stalls.stalls(), nodes)

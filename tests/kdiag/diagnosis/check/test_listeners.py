@@ -1,4 +1,4 @@
-from kdiag.diagnosis.check.facts import CheckedEndpoint
+from kdiag.diagnosis.check.facts import BrokerPings, CheckedEndpoint
 from kdiag.diagnosis.check.listeners import Reach, judge_listeners, reach_of, where
 from kdiag.diagnosis.check.report import CheckPart, CheckStatus
 from kdiag.errors import AuthenticationError, ConnectError, Fault, Layer
@@ -198,3 +198,30 @@ def test_what_is_special_about_an_address_is_told(host: str, ip: str | None, wor
 def test_nothing_is_special_about_most_addresses(host: str, ip: str | None) -> None:
     """A name that resolves to an address for everybody, and one whose lookup failed."""
     assert where(host, ip) is None
+
+
+MS = 1_000_000
+
+
+@for_each(
+    ("slow_ms", "knows_path", "found"),
+    [
+        ([574] * 12, True, ["KD4403"]),
+        ([2, *[574] * 11], False, ["KD4403"]),
+        ([574] * 12, False, []),
+        ([2] * 11 + [574], True, []),
+        ([], True, []),
+    ],
+    ids=["slow", "quick once", "far away", "one pause", "not asked again"],
+)
+def test_a_broker_that_answers_late_again_and_again_is_slow(
+    slow_ms: list[int], found: list[str], *, knows_path: bool
+) -> None:
+    """By ranks, as in captures; one late answer, or a long way, is no proof."""
+    listeners = [endpoint(PUBLIC, visit(PUBLIC), node_id=each) for each in (1, 2)]
+    pings = {
+        1: BrokerPings([each * MS for each in range(1, 13)], knows_path=True),
+        2: BrokerPings([each * MS for each in slow_ms], knows_path=knows_path),
+    }
+    checked = facts([endpoint(PUBLIC, visit(PUBLIC))], listeners=listeners, pings=pings)
+    assert [each for each in ids(judge_listeners(checked)) if each != "KD1503"] == found

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import pytest
 
 from kdiag.diagnosis.latency.findings import JudgedSeries, NodeLatency, find
@@ -86,3 +88,41 @@ def test_brokers_that_are_alike_are_not_found() -> None:
     assert list(find([QUICK._replace(nodes={1: quick, 2: quick})])) == []
     assert list(find([QUICK._replace(nodes={1: quick, 2: rare})])) == []
     assert list(find([QUICK._replace(nodes={1: quick})])) == []
+
+
+SLOW_NS = [560 * MS, 574 * MS, 590 * MS, 610 * MS, 1_000 * MS]
+QUICK_NS = [each * MS for each in range(10, 22)]
+PATH = LatencySplit(path_ns=MS)
+
+
+def ranked(*samples: Sequence[int], mean: LatencySplit = PATH) -> list[str]:
+    """Return what is found where consumers ask late, with samples of brokers."""
+    nodes = {
+        number: NodeLatency(len(sample), mean, sample)
+        for number, sample in enumerate(samples, start=1)
+    }
+    median = LatencySplit(path_ns=20 * MS, asking_ns=16 * MS)
+    return [each.id for each in find([QUICK._replace(median=median, nodes=nodes)])]
+
+
+def test_few_late_answers_of_a_broker_are_enough() -> None:
+    """Ranks decide; that the consumer asks late is no finding beside it."""
+    assert ranked(QUICK_NS, QUICK_NS, SLOW_NS) == ["KD4403"]
+    assert ranked(QUICK_NS, QUICK_NS, [5_000 * MS] * 5) == ["KD4403"]
+
+
+@pytest.mark.parametrize(
+    ("samples", "mean"),
+    [
+        ((QUICK_NS, QUICK_NS, SLOW_NS[:2]), PATH),
+        ((SLOW_NS, SLOW_NS, SLOW_NS), PATH),
+        ((QUICK_NS, QUICK_NS, [45 * MS] * 5), PATH),
+        ((QUICK_NS, QUICK_NS, SLOW_NS), LatencySplit()),
+    ],
+    ids=["chance", "all are slow", "no trifle, but near", "the way there is not known"],
+)
+def test_what_may_be_chance_or_distance_is_not_slow(
+    samples: Sequence[Sequence[int]], mean: LatencySplit
+) -> None:
+    """Nor what is as slow elsewhere."""
+    assert ranked(*samples, mean=mean) == ["KD7005"]

@@ -2,7 +2,7 @@ import pytest
 
 from kdiag.diagnosis.traffic.answering import Answering
 from kdiag.diagnosis.traffic.ledgers import Asker
-from kdiag.exchange.model import Exchange
+from kdiag.exchange.model import Exchange, UnansweredReason
 from kdiag.wire.api.fetch import FetchRequest, FetchResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from recordings.exchange_maker import START_NS, make_connection, make_exchange
@@ -125,3 +125,30 @@ def test_what_may_be_chance_or_distance_is_not_slow() -> None:
     assert slow_brokers(*few, *answers("b:1", "10.0.0.9", *[1] * 20, number=2)) == []
     assert slow_brokers(*few, *answers("b:1", "10.0.0.1", *[300] * 20, number=2)) == []
     assert slow_brokers(*few) == []
+
+
+def waits(broker: str, client: str, *waited_ms: int) -> list[Exchange]:
+    """Return heartbeats without an answer, on connections that the client closed so late."""
+    made = []
+    for number, each in enumerate(waited_ms, start=10):
+        connection = make_connection(
+            number, broker=broker, client=f"{client}:40000", closed_ns=START_NS + each * MS
+        )
+        exchange = make_exchange(HeartbeatRequest(), version=4, connection=connection)
+        exchange.api_key = 12
+        exchange.unanswered_reason = UnansweredReason.CLIENT_CLOSED
+        made.append(exchange)
+    return made
+
+
+def test_requests_without_an_answer_count_with_the_time_they_waited() -> None:
+    """Unless the broker closed the connection, or they waited shortly."""
+    others = answers("b:1", "10.0.0.1", *[1, 2] * 10)
+    seldom = answers("b:3", "10.0.0.1", 2, number=2)
+    lost = waits("b:3", "10.0.0.1", 5_000, 6_000, 7_000, 8_000, 9_000)
+    assert len(slow_brokers(*seldom, *lost, *others)) == 1
+    short = waits("b:3", "10.0.0.1", *[900] * 5)
+    assert slow_brokers(*seldom, *short, *others) == []
+    for each in lost:
+        each.unanswered_reason = UnansweredReason.BROKER_CLOSED
+    assert slow_brokers(*seldom, *lost, *others) == []
