@@ -49,7 +49,7 @@ RULES: Final = {
         "Its heartbeats did not reach the coordinator within session.timeout.ms, or its JoinGroup "
         "came too late, but its process went on.",
         "Look for pauses of that program or machine (garbage collection, suspended containers, the "
-        "network); if they are to be expected, raise session.timeout.ms, {timeout_s} s now.",
+        "network); if they are to be expected, raise {setting}.",
     ),
     "KD3306": Rule(
         _WARNING,

@@ -7,6 +7,9 @@ soon as the first member is told it; those between that nobody was told are list
 
 from typing import Final, NamedTuple
 
+import msgspec
+
+from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance.events import (
     Beat,
     CoordinatorFound,
@@ -36,6 +39,9 @@ _FIRST_EPOCHS: Final = 2
 _COMES: Final = frozenset({CauseKind.MEMBER_JOINED, CauseKind.STATIC_MEMBER_RETURNED})
 _PASSED: Final = "not all epochs were told, so it may be the cause of another of them"
 _NOTHING_SEEN: Final = "no cause was seen"
+_SILENT: Final = 2.5
+"""Heartbeats: one that leaves unseen is missed by the others for two of them at most."""
+
 _FENCED: Final = frozenset({"FENCED_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID"})
 _MOST_UNSEEN: Final = 50
 
@@ -57,6 +63,20 @@ _UNSEEN_TOPICS: Final = (
 )
 
 
+class _Wanted(msgspec.Struct):
+    """What a member said or was answered last.
+
+    Attributes:
+        topics: what it subscribed to; None if that was not seen.
+        assignor: that it asked for; None if it asked for none.
+        interval_ns: between its heartbeats; 0 if that was not seen.
+    """
+
+    topics: frozenset[str] | None = None
+    assignor: str | None = None
+    interval_ns: int = 0
+
+
 class EpochGroup:
     """One consumer, share or streams group; takes its events in the order of time.
 
@@ -69,8 +89,7 @@ class EpochGroup:
         self._epoch: int | None = None
         self._waiting: list[_Untold] = []
         self._present: dict[str, str | None] = {}
-        self._topics: dict[str, frozenset[str]] = {}
-        self._assignors: dict[str, str] = {}
+        self._wanted: dict[str, _Wanted] = {}
         self._told: dict[str, int] = {}
         self._up_to_date: set[str] = set()
         self._shares: dict[str, frozenset[tuple[str, int]]] = {}
@@ -83,12 +102,15 @@ class EpochGroup:
         match event:
             case EpochBeat():
                 self._beat(event)
-            case PartitionsSeen() if any(event.topic in each for each in self._topics.values()):
+            case PartitionsSeen() if self._is_wanted(event.topic):
                 self._partitions_seen(event)
             case PartitionsSeen() | CoordinatorFound() | FetchBegan() | FetchesPaused() | Beat():
                 pass  # they tell nothing of epochs
             case _:
                 raise TypeError(event)
+
+    def _is_wanted(self, topic: str) -> bool:
+        return any(topic in (each.topics or ()) for each in self._wanted.values())
 
     def _partitions_seen(self, event: PartitionsSeen) -> None:
         """Note new partitions, which the coordinator may have seen long before a client asked."""
@@ -131,10 +153,10 @@ class EpochGroup:
             self._leaves(event)
         elif event.sent_epoch > 0:
             self._goes_on(event)
-        if event.topics is not None:
-            self._topics[event.member_id] = event.topics
-        if event.assignor:
-            self._assignors[event.member_id] = event.assignor
+        wanted = self._wanted.setdefault(event.member_id, _Wanted())
+        wanted.topics = wanted.topics if event.topics is None else event.topics
+        wanted.assignor = event.assignor or wanted.assignor
+        wanted.interval_ns = event.interval_ns or wanted.interval_ns
         if event.epoch is not None and event.epoch >= 0:
             self._told_epoch(event, event.epoch)
 
@@ -151,16 +173,101 @@ class EpochGroup:
                 first_ns=event.sent_ns,
                 last_ns=event.at_ns,
             )
-        info.last_ns = max(info.last_ns, event.at_ns)
+        info.port = client.port or info.port
+        if event.error is None:
+            info.last_ns = max(info.last_ns, event.at_ns)
         info.software = info.software or client.software
 
     def _refused(self, event: EpochBeat, error: str) -> None:
         """A member that is fenced or unknown was removed before."""
         self.history.refusals.note_lost_coordinator(error)
-        if error in _FENCED and event.member_id in self._present:
-            self._present.pop(event.member_id)
+        if error not in _FENCED:
+            return
+        info = self.history.members[event.member_id]
+        if event.member_id in self._present:
             note = f"the coordinator answered {error}: it had removed the member"
-            self._wait(event, CauseKind.MEMBER_FAILED, Confidence.LIKELY, note)
+            cause = self._failed(event.member_id, event.sent_ns, note)
+            lost = self._unexplained(info.last_ns)
+            if lost is None:
+                self._waiting.append(_Untold(cause, None))
+            else:
+                lost.causes = [cause]
+            self._remove(event.member_id)
+        if event.member_id not in self._present and info.last_ns < event.sent_ns:
+            info.back_ns = info.back_ns or event.sent_ns
+
+    def _failed(self, member_id: str, at_ns: int, note: str) -> RebalanceCause:
+        info = self.history.members[member_id]
+        return RebalanceCause(
+            cause=CauseKind.MEMBER_FAILED,
+            confidence=Confidence.LIKELY,
+            at_ns=at_ns,
+            member_id=member_id,
+            instance_id=info.instance_id,
+            client_id=info.client_id,
+            client_host=info.client_host,
+            software=info.software,
+            note=note,
+            silent_ns=info.last_ns,
+        )
+
+    def _unexplained(self, since_ns: int) -> Rebalance | None:
+        """Return the first rebalance after a time of which no cause was seen."""
+        later = (each for each in self.history.rebalances if (each.started_ns or 0) > since_ns)
+        return next((each for each in later if each.cause.note == _NOTHING_SEEN), None)
+
+    def _remove(self, member_id: str) -> None:
+        """Take out a member that the coordinator has removed."""
+        self._present.pop(member_id, None)
+        self._former.setdefault(member_id, self._shares.pop(member_id, frozenset()))
+        self._told.pop(member_id, None)
+        self._up_to_date.discard(member_id)
+
+    def _judge_silent(self, event: EpochBeat) -> None:
+        """Find who had the partitions that a member gets, and has not said a word since.
+
+        The coordinator hands over a partition once its owner has given it up, or was removed. Of
+        share groups several members have each.
+        """
+        if not event.assigned or self.history.type is GroupType.SHARE:
+            return
+        failed: list[RebalanceCause] = []
+        for member_id in [each for each in self._present if each != event.member_id]:
+            info, interval_ns = self.history.members[member_id], self._wanted[member_id].interval_ns
+            silent_ns = event.at_ns - info.last_ns
+            if not interval_ns or silent_ns <= _SILENT * interval_ns:
+                continue
+            lost = self._unexplained(info.last_ns)
+            is_taken = not self._shares.get(member_id, frozenset()).isdisjoint(event.assigned)
+            if is_taken and (lost is not None or failed):
+                note = (
+                    f"silent for {silent_ns / NS_PER_S:.1f} s, with heartbeats every "
+                    f"{interval_ns / NS_PER_S:g} s, while others got its partitions"
+                )
+                if lost is not None:
+                    failed = lost.causes = []
+                failed.append(self._failed(member_id, event.at_ns, note))
+                self._remove(member_id)
+        self._judge_new_topics(event, event.assigned)
+
+    def _judge_new_topics(self, event: EpochBeat, assigned: frozenset[tuple[str, int]]) -> None:
+        """Find topics that no member had before: made anew, they match what members want."""
+        lost = self._unexplained(0)
+        shares = (*self._shares.values(), *self._former.values())
+        known = {topic for share in shares for topic, _ in share}
+        new = sorted({topic for topic, _ in assigned} - known)
+        is_open = lost is not None and lost.generation == self._epoch
+        if lost is not None and is_open and known and new:
+            note = f"topic {', '.join(new)} is assigned for the first time"
+            lost.causes = [
+                RebalanceCause(
+                    cause=CauseKind.PARTITIONS_CHANGED,
+                    confidence=Confidence.LIKELY,
+                    at_ns=event.at_ns,
+                    note=note,
+                    evidence=(event.evidence,),
+                )
+            ]
 
     def _joins(self, event: EpochBeat) -> None:
         is_answered = event.epoch is not None
@@ -190,12 +297,13 @@ class EpochGroup:
         self._up_to_date.discard(event.member_id)
 
     def _goes_on(self, event: EpochBeat) -> None:
-        known = self._topics.get(event.member_id)
+        wanted = self._wanted.get(event.member_id, _Wanted())
+        known = wanted.topics
         if event.topics is not None and known != event.topics:
             sure = Confidence.LIKELY if known is None else Confidence.CERTAIN
             note = _UNSEEN_TOPICS if known is None else None
             self._wait(event, CauseKind.SUBSCRIPTION_CHANGED, sure, note)
-        former = self._assignors.get(event.member_id)
+        former = wanted.assignor
         if former and event.assignor and former != event.assignor:
             self._wait(event, CauseKind.ASSIGNOR_CHANGED, Confidence.CERTAIN, None)
         self._present.setdefault(event.member_id, event.instance_id)
@@ -206,6 +314,7 @@ class EpochGroup:
             self._told_first(event, epoch)
         elif epoch > self._epoch:
             self._begin(epoch, event.at_ns)
+        self._judge_silent(event)
         info = self.history.members[event.member_id]
         if not info.generations or info.generations[-1] != epoch:
             info.generations.append(epoch)

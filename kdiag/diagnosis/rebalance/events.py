@@ -160,6 +160,7 @@ class EpochBeat(NamedTuple):
         epoch: what the coordinator answered; None without an answer.
         topics: what the member subscribed to, where the request says so; patterns count too.
         owned, assigned: partitions, where the request or the answer says so.
+        interval_ns: how long the coordinator has it wait until the next one; 0 without an answer.
     """
 
     at_ns: int
@@ -177,6 +178,7 @@ class EpochBeat(NamedTuple):
     assignor: str | None
     owned: frozenset[tuple[str, int]] | None
     assigned: frozenset[tuple[str, int]] | None
+    interval_ns: int = 0
 
 
 class CoordinatorFound(NamedTuple):

@@ -30,6 +30,7 @@ _LONG_WAIT_NS: Final = 3 * NS_PER_S
 _RARE_BEATS_NS: Final = _LONG_WAIT_NS + NS_PER_S // 4
 """Heartbeats further apart than by default, 3 s, and what a timer adds to that."""
 
+_STANDSTILL_NS: Final = 3 * NS_PER_S
 _FEWEST_FENCINGS: Final = 2
 _FEWEST_RESTARTS: Final = 3
 _RESTART_NS: Final = 300 * NS_PER_S
@@ -212,6 +213,8 @@ def _failures(history: GroupHistory) -> Iterator[Finding]:
             is_alive = member.back_ns is not None or member.member_id in history.refusals.unknown
             if since_ns is None and not is_alive:
                 continue
+            if member.back_ns and since_ns and member.back_ns - since_ns < _STANDSTILL_NS:
+                continue  # it was removed for another reason
             yield found(
                 "KD3305" if is_alive else "KD3314",
                 group=history.group,
@@ -224,15 +227,12 @@ def _failures(history: GroupHistory) -> Iterator[Finding]:
                 else time_of_day(member.back_ns),
                 removed=time_of_day(cause.at_ns),
                 removed_time=Clockface().text(cause.at_ns),
-                timeout_s=_timeout_s(history, member.member_id),
+                timeout_s=timeout_ns / NS_PER_S if timeout_ns else "unknown",
+                setting=f"session.timeout.ms, {timeout_ns / NS_PER_S:g} s now"
+                if timeout_ns
+                else "consumer.session.timeout.ms of the group",
                 generation=rebalance.generation,
             )
-
-
-def _timeout_s(history: GroupHistory, member_id: str) -> float | str:
-    """Return the session timeout that a member asked for, in seconds."""
-    timeout_ns = history.members[member_id].session_timeout_ns
-    return timeout_ns / NS_PER_S if timeout_ns else "unknown"
 
 
 def _poll_timeouts(history: GroupHistory) -> Iterator[Finding]:

@@ -134,6 +134,16 @@ VERDICTS = (
         fails=False,
         not_advised=("restart",),
     ),
+    Verdict(
+        "kip848_sigstop_evicted_small",
+        (
+            "warning KD3314: worker-a at 127.0.0.1",
+            "silent since 22:43:31.",
+            "removed from group next-gen at about 22:43:38.",
+            "generation 4",
+        ),
+        fails=False,
+    ),
 )
 
 

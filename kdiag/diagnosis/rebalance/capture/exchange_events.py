@@ -277,6 +277,7 @@ def _epoch_beat(
         assignor=getattr(request, "server_assignor", None),
         owned=owned,
         assigned=assigned,
+        interval_ns=0 if answer is None else answer.heartbeat_interval_ms * _MS,
     )
 
 

@@ -1,6 +1,10 @@
+from typing import Any
+
+import pytest
+
 from group_stories.story import GroupStory, S, share
 from kdiag.diagnosis.rebalance.epochs import EpochGroup
-from kdiag.diagnosis.rebalance.events import PartitionsSeen
+from kdiag.diagnosis.rebalance.events import EpochBeat, PartitionsSeen
 from kdiag.diagnosis.rebalance.model import GroupHistory, GroupType, Rebalance
 
 CLICKS = frozenset({"clicks"})
@@ -186,3 +190,70 @@ def test_a_streams_group_waits_with_its_first_tasks() -> None:
 
     assert [each.generation for each in rebalances] == [2]
     assert rebalances[0].cause.member_id == "a"
+
+
+def evicted(
+    *, silent_s: float = 7, taken: tuple[int, ...] = (0, 1), interval_s: float = 2
+) -> GroupStory:
+    """Return a group of which `b` says nothing for a while, and `a` is told another epoch."""
+    story = GroupStory()
+    facts = {"interval_ns": int(interval_s * S)}
+    story.epoch("a", 0, 1, topics=CLICKS, assigned=share(0, 1), **facts)
+    story.epoch("b", 0, 2, topics=CLICKS, assigned=share(1), **facts)
+    story.epoch("a", 1, 2, assigned=share(0), **facts)
+    story.wait(silent_s)
+    story.epoch("a", 2, 3, assigned=share(*taken), **facts)
+    return story
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        ({}, "member_failed"),
+        ({"silent_s": 4}, "unknown"),
+        ({"taken": (0,)}, "unknown"),
+        ({"interval_s": 0}, "unknown"),
+        ({"interval_s": 5}, "unknown"),
+    ],
+)
+def test_a_member_that_is_silent_while_others_get_its_partitions_failed(
+    facts: dict[str, Any], kind: str
+) -> None:
+    """The coordinator has removed it; how often it was to send heartbeats is in every answer."""
+    (cause,) = last_of(evicted(**facts)).causes
+
+    assert cause.cause == kind
+    if kind == "member_failed":
+        assert (cause.member_id, cause.confidence) == ("b", "likely")
+        assert cause.silent_ns is not None
+
+
+def test_members_of_a_share_group_have_the_same_partitions() -> None:
+    """That others have them proves nothing."""
+    story = evicted()
+    story.events = [
+        each._replace(type=GroupType.SHARE) for each in story.events if isinstance(each, EpochBeat)
+    ]
+
+    assert history_of(story, GroupType.SHARE).rebalances[-1].cause.cause == "unknown"
+
+
+def test_a_member_that_is_fenced_was_lost_by_the_epoch_before() -> None:
+    """Not by the next one: it is told so when it comes back."""
+    story = evicted(taken=(0,))
+    story.epoch("b", 2, None, error="FENCED_MEMBER_EPOCH")
+    story.epoch("b", 0, 4, topics=CLICKS, assigned=share(1))
+
+    assert told(story)[3] == [("member_failed", "likely", "b")]
+    assert told(story)[4] == [("member_joined", "certain", "b")]
+    assert history_of(story).members["b"].back_ns is not None
+
+
+def test_a_topic_that_was_not_assigned_before_is_named() -> None:
+    """A pattern matches a topic that was made anew."""
+    story = two_members()
+    story.epoch("a", 2, 3, assigned=share(0) | share(0, topic="ads"))
+
+    (cause,) = last_of(story).causes
+    assert (cause.cause, cause.confidence) == ("partitions_changed", "likely")
+    assert cause.note == "topic ads is assigned for the first time"

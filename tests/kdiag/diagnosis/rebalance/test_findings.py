@@ -298,6 +298,21 @@ def test_a_member_that_does_not_take_up_an_epoch(
     assert find(history) == [], "the tables of some hours are without those that came before"
 
 
+@pytest.mark.parametrize(("away_s", "ids"), [(None, ["KD3314"]), (9, ["KD3305"]), (0.5, [])])
+def test_a_member_of_a_consumer_group_that_failed(away_s: float | None, ids: list[str]) -> None:
+    """It is silent for good, or stood still; one that is fenced at once did neither."""
+    story = GroupStory()
+    facts = {"interval_ns": 2 * NS_PER_S, "assigned": frozenset({("clicks", 0)})}
+    story.epoch("a", 0, 1, topics=frozenset({"clicks"}), **facts)
+    story.epoch("b", 0, 2, topics=frozenset({"clicks"}))
+    story.wait(away_s or 9)
+    story.epoch("b", 2, 3, **facts)
+    if away_s is not None:
+        story.epoch("a", 1, None, error="UNKNOWN_MEMBER_ID")
+
+    assert [each.id for each in findings_of(story)] == ids
+
+
 def test_the_worst_stands_first() -> None:
     """An error is above what is only to be known."""
     story = restarts("x", "y", "z")
