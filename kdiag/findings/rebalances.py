@@ -36,10 +36,11 @@ RULES: Final = {
     ),
     "KD3304": Rule(
         _ERROR,
-        "two processes use the instance id {instance_id} of group {group}: one was fenced {count} "
-        "times",
+        "two processes use the instance id {instance_id} of group {group}: {named} was fenced "
+        "{times}at {at}{by}",
         "The coordinator takes the newest member with an instance id, and answers "
-        "FENCED_INSTANCE_ID to the other; where that joins again, they fence each other in turn.",
+        "FENCED_INSTANCE_ID to the other. That one stops for good (librdkafka), or joins again, so "
+        "that they fence each other in turn.",
         "Give each process a group.instance.id of its own; see which hosts have it: {hosts}.",
     ),
     "KD3305": Rule(

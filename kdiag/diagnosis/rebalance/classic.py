@@ -11,8 +11,6 @@ was silent; that is `likely`. Only what was said in bytes is `certain`.
 
 from typing import Final
 
-from msgspec.structs import replace
-
 from kdiag.diagnosis.rebalance import reasons
 from kdiag.diagnosis.rebalance.events import (
     Beat,
@@ -30,6 +28,7 @@ from kdiag.diagnosis.rebalance.events import (
     SyncAsked,
 )
 from kdiag.diagnosis.rebalance.model import (
+    FENCED,
     UNKNOWN,
     CauseKind,
     Confidence,
@@ -338,6 +337,7 @@ class ClassicGroup:
     def _beat(self, event: Beat) -> None:
         if event.error in {None, _TO_JOIN_AGAIN}:
             member = self._heard(event.member_id, event.client, event.at_ns, event.generation)
+            member.info.instance_id = event.instance_id or member.info.instance_id
             member.beats(event)
         if event.error is not None:
             self._note_error(event, event.error)
@@ -389,10 +389,14 @@ class ClassicGroup:
             who = (event.member_id, event.client, at_ns or event.at_ns)
         if isinstance(event, Beat) and not event.is_heartbeat:
             refusals.note_commit(error)
-        is_none = error == UNKNOWN
-        member = self._roster.refused(*who) if is_none else self._roster.member(event.member_id)
+        member = self._roster.member(event.member_id)
+        if error == UNKNOWN:
+            member = self._roster.refused(*who)
+        elif error == FENCED and isinstance(event, Beat) and event.instance_id is not None:
+            member = self._roster.seen(event.member_id, event.client, event.at_ns)
+            member.info.instance_id = event.instance_id
         if member is not None:
-            refusals.note_member(error, member.info)
+            refusals.note_member(error, member.info, event.at_ns)
 
     def _leaving(self, event: Leaving) -> None:
         if event.refusal is not None:
@@ -456,8 +460,8 @@ class ClassicGroup:
             return
         for known in (self._waiting, self._open.causes if self._open else []):
             for place, cause in enumerate(known):
-                if cause.member_id == left.info.member_id and _may_be_poll_timeout(cause, left):
-                    known[place] = _as_poll_timeout(cause, left)
+                if cause.member_id == left.info.member_id and left.may_not_have_polled(cause):
+                    known[place] = left.as_poll_timeout(cause)
 
     def _fetched(self, client: Client, at_ns: int) -> None:
         if self._open is None:
@@ -581,18 +585,3 @@ def _changed(before: Subscription | None, now: Subscription) -> CauseKind | None
     if None not in {before.topics, now.topics} and before.topics != now.topics:
         return CauseKind.SUBSCRIPTION_CHANGED
     return CauseKind.ASSIGNOR_CHANGED if before.assignors != now.assignors else None
-
-
-def _may_be_poll_timeout(cause: RebalanceCause, member: Member) -> bool:
-    since_ns = cause.at_ns - (member.assigned_ns or cause.at_ns)
-    is_silent = cause.cause is CauseKind.MEMBER_LEFT and cause.reason is None
-    return is_silent and since_ns >= member.rebalance_timeout_ns
-
-
-def _as_poll_timeout(cause: RebalanceCause, member: Member) -> RebalanceCause:
-    limit_s = member.rebalance_timeout_ns / 1e9
-    note = (
-        "it left without a reason, kept its connection and joined again; its max.poll.interval.ms "
-        f"of {limit_s:g} s had passed since its assignment"
-    )
-    return replace(cause, cause=CauseKind.POLL_TIMEOUT, confidence=Confidence.LIKELY, note=note)

@@ -118,6 +118,7 @@ class Beat(NamedTuple):
         is_answered: whether the answer was seen.
         is_heartbeat: whether it was a heartbeat; commits tell the generation as well.
         asked_ns: when it was sent; `at_ns` is the moment of the answer.
+        instance_id: of a static member.
     """
 
     at_ns: int
@@ -130,6 +131,7 @@ class Beat(NamedTuple):
     is_answered: bool
     is_heartbeat: bool = True
     asked_ns: int = 0
+    instance_id: str | None = None
 
 
 class Leaving(NamedTuple):

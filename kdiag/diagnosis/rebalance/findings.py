@@ -12,6 +12,7 @@ from kdiag.diagnosis.rebalance.model import (
     CauseKind,
     Confidence,
     GroupHistory,
+    GroupMember,
     GroupType,
     RebalanceCause,
     Slowest,
@@ -183,20 +184,42 @@ def _span_text(time_ns: int) -> str:
 
 
 def _fenced(history: GroupHistory) -> Iterator[Finding]:
+    """Find instance ids of two processes: one fencing is enough where both were seen."""
     for instance, count in history.refusals.fenced.items():
-        if count >= _FEWEST_FENCINGS:
-            hosts = {
-                each.client_host or "unknown"
-                for each in history.members.values()
-                if each.instance_id == instance
-            }
-            yield found(
-                "KD3304",
-                group=history.group,
-                instance_id=instance,
-                count=count,
-                hosts=", ".join(sorted(hosts)),
-            )
+        owners = [each for each in history.members.values() if each.instance_id == instance]
+        fenced = [(each.fenced_ns, each) for each in owners if each.fenced_ns is not None]
+        if not fenced:
+            continue
+        at_ns, first = min(fenced, key=lambda each: each[0])
+        others = [each for each in owners if _place(each) != _place(first)]
+        others.sort(key=lambda each: (each.first_ns <= at_ns, each.first_ns))
+        if not others and count < _FEWEST_FENCINGS:
+            continue  # its own rejoin may have fenced what it had sent before
+        later = any(each.first_ns > at_ns for each in owners if _place(each) == _place(first))
+        end = "" if later or count > 1 else ", and has not joined since"
+        other = f" by {_named(others[-1])}" if others else ""
+        yield found(
+            "KD3304",
+            group=history.group,
+            instance_id=instance,
+            count=count,
+            times="" if count == 1 else f"{count} times, first ",
+            client=first.client_id or _UNNAMED,
+            named=_named(first),
+            at=of_day(at_ns),
+            fenced_time=Clockface().text(at_ns),
+            by=f"{other}{end}",
+            hosts=", ".join(sorted({each.client_host or "unknown" for each in owners})),
+        )
+
+
+def _place(member: GroupMember) -> tuple[str | None, int | None]:
+    return member.client_host, member.port
+
+
+def _named(member: GroupMember) -> str:
+    port = "" if member.port is None else f" (port {member.port})"
+    return f"{member.client_id or _UNNAMED} at {member.client_host}{port}"
 
 
 def _failures(history: GroupHistory) -> Iterator[Finding]:
@@ -320,7 +343,7 @@ def _flapping(history: GroupHistory) -> Iterator[Finding]:
     )
     for instance, ids in owners.items():
         returns = ids - 1
-        is_fenced = history.refusals.fenced.get(instance, 0) >= _FEWEST_FENCINGS
+        is_fenced = instance in history.refusals.fenced
         if returns >= _FEWEST_RETURNS and not is_fenced:
             yield found("KD3309", group=history.group, instance_id=instance, count=returns)
 

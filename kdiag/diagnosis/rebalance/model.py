@@ -210,6 +210,8 @@ class GroupMember(msgspec.Struct, kw_only=True):
         port: of its last connection; None where the source does not tell.
         back_ns: when its process was first heard after it was removed, since 1970; None unless it
             was.
+        fenced_ns: when it was first answered that another member has its instance id, since 1970;
+            None unless it was.
     """
 
     member_id: str
@@ -223,6 +225,7 @@ class GroupMember(msgspec.Struct, kw_only=True):
     session_timeout_ns: int = 0
     port: int | None = None
     back_ns: int | None = None
+    fenced_ns: int | None = None
 
 
 class Refusals(msgspec.Struct):
@@ -275,11 +278,12 @@ class Refusals(msgspec.Struct):
         """Count the error of a commit."""
         self.commits[error] = self.commits.get(error, 0) + 1
 
-    def note_member(self, error: str, member: GroupMember) -> None:
+    def note_member(self, error: str, member: GroupMember, at_ns: int) -> None:
         """Count an error if it says that a member is none any more."""
         instance = member.instance_id
         if error == FENCED and instance is not None:
             self.fenced[instance] = self.fenced.get(instance, 0) + 1
+            member.fenced_ns = min(member.fenced_ns or at_ns, at_ns)
         if error == UNKNOWN:
             self.unknown[member.member_id] = self.unknown.get(member.member_id, 0) + 1
 
@@ -316,6 +320,11 @@ class GroupHistory(msgspec.Struct, kw_only=True):
     rebalances: list[Rebalance] = []
     members: dict[str, GroupMember] = {}
     refusals: Refusals = msgspec.field(default_factory=Refusals)
+
+    @property
+    def member_count(self) -> int:
+        """Return how many members it had; a static one has another id after each start."""
+        return len({each.instance_id or (each.member_id,) for each in self.members.values()})
 
 
 _MOST_UNSEEN: Final = 50

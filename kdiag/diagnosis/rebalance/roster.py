@@ -108,6 +108,22 @@ class Member:
         if client.connection is not None:
             self.connections.add(client.connection)
 
+    def may_not_have_polled(self, cause: RebalanceCause) -> bool:
+        """Return whether it left without a reason after its program could have polled in time."""
+        since_ns = cause.at_ns - (self.assigned_ns or cause.at_ns)
+        is_silent = cause.cause is CauseKind.MEMBER_LEFT and cause.reason is None
+        return is_silent and since_ns >= self.rebalance_timeout_ns
+
+    def as_poll_timeout(self, cause: RebalanceCause) -> RebalanceCause:
+        """Return that it left as its program did not poll."""
+        limit_s = self.rebalance_timeout_ns / NS_PER_S
+        note = (
+            "it left without a reason, kept its connection and joined again; its "
+            f"max.poll.interval.ms of {limit_s:g} s had passed since its assignment"
+        )
+        kind = CauseKind.POLL_TIMEOUT
+        return msgspec.structs.replace(cause, cause=kind, confidence=Confidence.LIKELY, note=note)
+
     def in_generation(self, generation: int) -> None:
         """Note that it is in a generation."""
         if not self.info.generations or self.info.generations[-1] != generation:

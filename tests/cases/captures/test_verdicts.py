@@ -107,11 +107,10 @@ VERDICTS = (
     Verdict(
         "static_fenced_franz_rdk_small",
         (
-            (
-                "first cannot stay in group fleet-2: 1 of 6 Heartbeat requests refused with "
-                "FENCED_INSTANCE_ID at 22:51:56.272"
-            ),
-            "group.instance.id host-1 is used by first and second",
+            "error KD3304: two processes use the instance id host-1 of group fleet-2: first at",
+            "was fenced at 22:51:56.27",
+            "by second at 127.0.0.1",
+            "and has not joined since",
         ),
     ),
     Verdict(

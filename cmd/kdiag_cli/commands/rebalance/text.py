@@ -115,7 +115,7 @@ def described(history: GroupHistory) -> str:
     protocol = history.protocol_type
     kind = _KINDS[history.type] + (f" ({harmless(protocol)})" if protocol else "")
     rebalances = count(len(history.rebalances), "rebalance")
-    members = count(len(history.members), "member")
+    members = count(history.member_count, "member")
     return f"{kind}, {rebalances}, {members}, from the {history.source}"
 
 

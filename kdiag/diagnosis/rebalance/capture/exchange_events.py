@@ -190,6 +190,7 @@ def _beat(dissection: Dissection, request: Any, generation: int, *, is_heartbeat
         is_answered=answer is not None,
         is_heartbeat=is_heartbeat,
         asked_ns=_asked_ns(dissection),
+        instance_id=request.group_instance_id,
     )
 
 

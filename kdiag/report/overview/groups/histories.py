@@ -175,4 +175,4 @@ def _count(history: GroupHistory, row: Row) -> None:
         refusals.note_commit(error)
     member = history.members.get(row["member_id"] or "")
     if member is not None and member.first_ns <= row["at_ns"]:
-        refusals.note_member(error, member)
+        refusals.note_member(error, member, row["at_ns"])

@@ -129,18 +129,58 @@ def test_a_member_that_joins_last_unasked_is_not_blamed() -> None:
     assert findings_of(story) == []
 
 
-def test_two_processes_with_one_instance_id() -> None:
-    """They fence each other; each is told so."""
+def fenced(*, times: int = 1, other_port: int | None = 2, is_joined: bool = True) -> GroupStory:
+    """Return a group whose static member `a` is answered that another has its instance id.
+
+    Args:
+        times: how often.
+        other_port: of the process that joins with it last; None if that was not seen.
+        is_joined: whether the first process was seen to join.
+    """
     story = GroupStory()
-    story.answer(story.ask("a", instance_id="pod-1"), 1, members={"a": "pod-1"})
-    story.beat("a", 1, error="FENCED_INSTANCE_ID")
-    story.beat("a", 1, error="FENCED_INSTANCE_ID")
+    one = client_of("a")._replace(port=1)
+    if is_joined:
+        asked = story.ask("a", instance_id="pod-1", client=one)
+        story.answer(asked, 1, members={"a": "pod-1"})
+    if other_port is not None:
+        two = one._replace(connection=f"tcp-{other_port}", port=other_port, client_id="second")
+        story.answer(story.ask("", instance_id="pod-1", client=two), 1, member_id="b")
+    for _ in range(times):
+        error = "FENCED_INSTANCE_ID"
+        story.beat("a", 1, error=error, client=one, instance_id="pod-1")
+    return story
 
-    (finding,) = findings_of(story)
 
-    assert finding.id == "KD3304"
-    assert finding.evidence["instance_id"] == "pod-1"
-    assert finding.evidence["hosts"] == client_of("a").host
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({}, "was fenced at 00:00:01.005 by second at 10.0.0.97 (port 2), and has not joined"),
+        ({"is_joined": False}, "was fenced at 00:00:01.003 by second at 10.0.0.97 (port 2)"),
+        ({"times": 2}, "was fenced 2 times, first at 00:00:01.005 by second"),
+        ({"times": 2, "other_port": None}, "was fenced 2 times, first at 00:00:01.003"),
+        ({"other_port": 1}, None),
+        ({"other_port": None}, None),
+        ({"times": 0}, None),
+    ],
+)
+def test_two_processes_with_one_instance_id(facts: dict[str, Any], said: str | None) -> None:
+    """One fencing is enough where another connection has it; a client may fence itself once."""
+    findings = findings_of(fenced(**facts))
+
+    assert [each.id for each in findings] == ([] if said is None else ["KD3304"])
+    for each in findings:
+        assert each.evidence["instance_id"] == "pod-1"
+        assert each.evidence["hosts"] == client_of("a").host
+        assert str(said) in each.title
+
+
+def test_a_static_member_is_one_whatever_ids_it_had() -> None:
+    """Each start, and each fencing, gives it another."""
+    story = fenced()
+    story.answer(story.ask(""), 2, member_id="dynamic")
+    (history,) = histories_of(story.events, "capture")
+
+    assert (len(history.members), history.member_count) == (3, 2)
 
 
 @pytest.mark.parametrize("asks", ["zombie", "", None])
