@@ -128,5 +128,13 @@ RULES: Final = {
         "See that program's log and its machine. A program that ends is to close its consumer, "
         "which leaves the group at once.",
     ),
+    "KD3315": Rule(
+        _INFO,
+        "group {group} is in {count} clusters: {clusters}",
+        "Clusters know nothing of one another: groups of one name have members, generations and "
+        "offsets of their own in each. They are judged one by one.",
+        "If that is not meant, see the bootstrap.servers of the members: some are given the "
+        "brokers of another cluster.",
+    ),
 }
 """By id."""

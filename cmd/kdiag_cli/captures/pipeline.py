@@ -120,7 +120,7 @@ class ExchangePipeline:
     def judge(self, traffic: "Traffic", groups: "CaptureEvents") -> None:
         """Have the clients, brokers and groups judged by what is chosen."""
         self.traffic, self.groups = traffic, groups
-        self.summary.watch = watch_all([traffic.add, lambda of: groups.again_on(of.exchange)])
+        self.summary.watch = watch_all([traffic.add, groups.again_on])
 
     def finish(self) -> None:
         """Pass on the exchanges that still wait for names, and finish the printer."""
@@ -140,21 +140,21 @@ class ExchangePipeline:
             self.brokers.learn(dissection)
         if self._sessions is not None and exchange.api_key == api_keys.FETCH:
             self._sessions.follow(dissection)
-        if not self._chooses_all:
-            if not self.alternatives.is_over:
-                self.alternatives.note(exchange)
-            if not self._selection.may_match(exchange):
-                return
+        if not self._chooses_all and not self._may_be_chosen(dissection):
+            return
         if self._deferred is None:
             self._pass(dissection)
         else:
             for each in self._deferred.add(dissection):
                 self._pass(each)
 
-    def _may_repeat(self, exchange: Exchange) -> bool:
-        """Return whether those like it may go unread: they tell no names, and nothing of groups."""
-        is_of_group = self.groups is not None and self.groups.concerns(exchange)
-        return not is_of_group and not may_tell_names(exchange)
+    def _may_be_chosen(self, dissection: Dissection) -> bool:
+        """Return whether an exchange may be chosen; whom it names counts anyway."""
+        if self.groups is not None:
+            self.groups.add_brokers(dissection)
+        if not self.alternatives.is_over:
+            self.alternatives.note(dissection.exchange)
+        return self._selection.may_match(dissection.exchange)
 
     def _pass(self, dissection: Dissection) -> None:
         """Count and print an exchange if it is chosen; if it cannot be read, as malformed."""
@@ -180,9 +180,15 @@ class ExchangePipeline:
             self.is_partial = True
         if self._printer is not None:
             self._printer.exchange(dissection)
-        may_repeat = self._counts_all and self._may_repeat(dissection.exchange)
+        may_repeat = self._counts_all and _may_repeat(self.groups, dissection.exchange)
         self.summary.add(dissection, may_repeat=may_repeat)
         if self.groups is not None:
             self.groups.add(dissection)
         if dissection.exchange.pairing is not Status.OK:  # those of `add_like` are paired
             self.recorded.add_exchange(dissection.exchange)
+
+
+def _may_repeat(groups: "CaptureEvents | None", exchange: Exchange) -> bool:
+    """Return whether those like it may go unread: they tell no names, and nothing of groups."""
+    is_of_group = groups is not None and groups.concerns(exchange)
+    return not is_of_group and not may_tell_names(exchange)

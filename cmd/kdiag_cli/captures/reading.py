@@ -419,5 +419,7 @@ def _count_rebalances(
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Return how many rebalances there were by cause, and by group, the commonest first."""
     causes = (str(each.cause.cause) for history in histories for each in history.rebalances)
-    by_group = {history.group: len(history.rebalances) for history in histories}
+    by_group = {
+        f"{history.group}{history.cluster_text}": len(history.rebalances) for history in histories
+    }
     return dict(Counter(causes).most_common()), dict(Counter(by_group).most_common())

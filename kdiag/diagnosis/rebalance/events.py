@@ -17,6 +17,7 @@ class Client(NamedTuple):
         connection: names its connection within the source.
         port: of its end of that.
         broker: the address of the other end.
+        cluster: the id of the cluster; None where the source has one, or that is not known.
     """
 
     client_id: str | None
@@ -25,6 +26,7 @@ class Client(NamedTuple):
     connection: str | None = None
     port: int | None = None
     broker: str | None = None
+    cluster: str | None = None
 
 
 class Subscription(NamedTuple):
@@ -221,7 +223,8 @@ class PartitionsSeen(NamedTuple):
     """Metadata told another number of partitions of a topic than before.
 
     Attributes:
-        group: empty, it concerns all groups.
+        group: empty, it concerns all groups of the cluster.
+        cluster: as that of a client.
     """
 
     at_ns: int
@@ -230,6 +233,7 @@ class PartitionsSeen(NamedTuple):
     topic: str
     before: int
     after: int
+    cluster: str | None = None
 
 
 Event = (

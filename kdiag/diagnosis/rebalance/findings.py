@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+import msgspec
+
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.rebalance.model import (
     FENCED,
@@ -60,8 +62,49 @@ _FIXES_OF_JOINS: Final = {
 
 
 def find_all(histories: Iterable[GroupHistory]) -> list[Finding]:
-    """Return what is wrong with groups, in the order of their names."""
-    return [finding for history in histories for finding in find(history)]
+    """Return what is wrong with groups, in the order of their names.
+
+    Two clusters may have groups of one name: each finding says then which it is about.
+    """
+    histories = list(histories)
+    found_of: dict[str, list[GroupHistory]] = {}
+    for history in histories:
+        known = found_of.setdefault(history.group, [])
+        if history.cluster not in {each.cluster for each in known}:
+            known.append(history)
+    findings = [
+        _of_cluster(finding, history, len(found_of[history.group]))
+        for history in histories
+        for finding in find(history)
+    ]
+    return [*findings, *map(_in_clusters, (each for each in found_of.values() if len(each) > 1))]
+
+
+def _of_cluster(finding: Finding, history: GroupHistory, count: int) -> Finding:
+    """Return a finding that says which cluster its group is of, where it is in several."""
+    if count == 1:
+        return finding
+    name = f"group {history.group}"
+    named = (
+        f"{name} (in {_in_words(count)} clusters, here {history.cluster}, {history.coordinator})"
+    )
+    title = finding.title.replace(name, named, 1)
+    evidence = finding.evidence | {"cluster": history.cluster}
+    return msgspec.structs.replace(finding, title=title, evidence=evidence)
+
+
+def _in_words(count: int) -> str:
+    return "two" if count == 2 else str(count)  # noqa: PLR2004 - two is a word, others are many
+
+
+def _in_clusters(histories: Sequence[GroupHistory]) -> Finding:
+    named = [f"{each.cluster or 'unknown'} ({each.coordinator})" for each in histories]
+    return found(
+        "KD3315",
+        group=histories[0].group,
+        count=_in_words(len(named)),
+        clusters=" and ".join([", ".join(named[:-1]), named[-1]]),
+    )
 
 
 def joined(others: Iterable[Finding], of_groups: Iterable[Finding]) -> list[Finding]:

@@ -6,6 +6,7 @@ from kdiag.diagnosis.rebalance.classic import ClassicGroup
 from kdiag.diagnosis.rebalance.epochs import EpochGroup
 from kdiag.diagnosis.rebalance.events import (
     Beat,
+    Client,
     CoordinatorFound,
     EpochBeat,
     Event,
@@ -25,6 +26,10 @@ from kdiag.diagnosis.rebalance.records.record_words import RECORDS, RecordWords
 _OF_CLASSIC = JoinAsked | JoinAnswered | SyncAsked | SyncAnswered | Leaving
 
 
+_Place = tuple[str, str | None]
+"""A group, and its cluster: two clusters may have groups of one name."""
+
+
 def histories_of(events: Iterable[Event], source: str) -> list[GroupHistory]:
     """Return the histories of all groups that some events tell of, by name.
 
@@ -32,33 +37,49 @@ def histories_of(events: Iterable[Event], source: str) -> list[GroupHistory]:
         events: in the order of time.
         source: what made them, such as `capture`.
     """
-    groups: dict[tuple[str, GroupType], ClassicGroup | EpochGroup] = {}
-    kinds: dict[str, GroupType] = {}
-    found: dict[str, list[CoordinatorFound]] = {}
+    groups: dict[tuple[_Place, GroupType], ClassicGroup | EpochGroup] = {}
+    kinds: dict[_Place, GroupType] = {}
+    found: dict[_Place, list[CoordinatorFound]] = {}
     for event in events:
+        place = event.group, _cluster_of(event)
         if isinstance(event, PartitionsSeen):
-            for group in groups.values():
-                group.take(event)
-        elif isinstance(event, CoordinatorFound) and event.group not in kinds:
-            found.setdefault(event.group, []).append(event)  # its kind is not known yet
-        elif (kind := _kind_of(event, kinds)) is not None:
-            kinds[event.group] = kind
-            key = (event.group, kind)
+            for ((_, cluster), _), group in groups.items():
+                if cluster == event.cluster:
+                    group.take(event)
+        elif isinstance(event, CoordinatorFound) and place not in kinds:
+            found.setdefault(place, []).append(event)  # its kind is not known yet
+        elif (kind := _kind_of(event, kinds.get(place))) is not None:
+            kinds[place] = kind
+            key = (place, kind)
             if key not in groups:
                 groups[key] = _new_group(event.group, kind, source)
-            for each in found.pop(event.group, ()):
+                groups[key].history.cluster = place[1]
+            if place[1] is not None:
+                history = groups[key].history
+                history.coordinator = _client_of(event).broker or history.coordinator
+            for each in found.pop(place, ()):
                 groups[key].take(each)
             groups[key].take(event)
-    return [groups[key].finish() for key in sorted(groups)]
+    histories = [each.finish() for each in groups.values()]
+    return sorted(histories, key=lambda each: (each.group, each.type, each.cluster or ""))
 
 
-def _kind_of(event: Event, kinds: dict[str, GroupType]) -> GroupType | None:
+def _cluster_of(event: Event) -> str | None:
+    return event.cluster if isinstance(event, PartitionsSeen) else _client_of(event).cluster
+
+
+def _client_of(event: Event) -> Client:
+    assert not isinstance(event, PartitionsSeen)
+    return (event.asked if isinstance(event, JoinAnswered) else event).client
+
+
+def _kind_of(event: Event, known: GroupType | None) -> GroupType | None:
     """Return the kind of group that an event is about; commits and fetches follow the others."""
     if isinstance(event, EpochBeat):
         return event.type
     if isinstance(event, _OF_CLASSIC) or (isinstance(event, Beat) and event.is_heartbeat):
         return GroupType.CLASSIC
-    return kinds.get(event.group)
+    return known
 
 
 def _new_group(name: str, kind: GroupType, source: str) -> ClassicGroup | EpochGroup:

@@ -29,16 +29,24 @@ def join_histories(
     histories: Iterable[GroupHistory],
 ) -> tuple[list[GroupHistory], list[str]]:
     """Return one history for each group, by name, and what sources contradict each other in."""
-    joined: dict[tuple[str, str], GroupHistory] = {}
+    joined: dict[tuple[str, str, str], GroupHistory] = {}
     contradictions: list[str] = []
+    histories = list(histories)
     for history in histories:
-        key = (history.group, history.type)
+        key = (history.group, history.type, _cluster_of(history, histories))
         known = joined.get(key)
         if known is None:
             joined[key] = history
         else:
             joined[key] = _joined(known, history, contradictions)
     return [joined[key] for key in sorted(joined)], contradictions
+
+
+def _cluster_of(history: GroupHistory, others: Iterable[GroupHistory]) -> str:
+    """Return the cluster of a history; a source that knows none may be of the only one."""
+    alike = {each.cluster for each in others if each.group == history.group} - {None}
+    only = next(iter(alike), None) if len(alike) == 1 else None
+    return history.cluster or only or ""
 
 
 def _joined(one: GroupHistory, other: GroupHistory, contradictions: list[str]) -> GroupHistory:
@@ -62,6 +70,8 @@ def _joined(one: GroupHistory, other: GroupHistory, contradictions: list[str]) -
         rebalances=[rebalances[key] for key in sorted(rebalances)],
         members={**other.members, **one.members},
         refusals=one.refusals if one.refusals != Refusals() else other.refusals,
+        cluster=one.cluster or other.cluster,
+        coordinator=one.coordinator or other.coordinator,
     )
 
 

@@ -311,6 +311,8 @@ class GroupHistory(msgspec.Struct, kw_only=True):
         rebalances: in order.
         members: by id.
         refusals: what its members were refused.
+        cluster: the id of its cluster; None where the source has one, or does not tell.
+        coordinator: the address of the broker that its members asked last, if it has a cluster.
     """
 
     group: str
@@ -320,6 +322,13 @@ class GroupHistory(msgspec.Struct, kw_only=True):
     rebalances: list[Rebalance] = []
     members: dict[str, GroupMember] = {}
     refusals: Refusals = msgspec.field(default_factory=Refusals)
+    cluster: str | None = None
+    coordinator: str | None = None
+
+    @property
+    def cluster_text(self) -> str:
+        """Return what tells its cluster from others: ` of cluster A (10.0.0.1:9092)`."""
+        return "" if self.cluster is None else f" of cluster {self.cluster} ({self.coordinator})"
 
     @property
     def member_count(self) -> int:

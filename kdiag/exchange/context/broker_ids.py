@@ -16,7 +16,7 @@ from kdiag.exchange.line.phrase import address_text
 from kdiag.exchange.model import Connection
 from kdiag.wire import api_keys
 
-_TELLING: Final = frozenset(
+NAMING_BROKERS: Final = frozenset(
     {api_keys.METADATA, api_keys.FIND_COORDINATOR, api_keys.DESCRIBE_CLUSTER}
 )
 """The APIs whose responses have node ids with addresses."""
@@ -35,14 +35,14 @@ class BrokerIds:
 
     def learn(self, dissection: Dissection) -> None:
         """Add the node ids in an exchange; of most APIs there are none, and nothing is decoded."""
-        if dissection.exchange.api_key not in _TELLING:
+        if dissection.exchange.api_key not in NAMING_BROKERS:
             return
         side = dissection.response
         if side is None or side.message is None or side.why is not None:
             return
-        for node_id, host, port in _nodes(side.message):
+        for node_id, host, port in nodes_of(side.message):
             if node_id >= 0 and host and port > 0:
-                for address in _addresses(host, port):
+                for address in addresses_of(host, port):
                     self._learn(address, node_id)
 
     def of(self, connection: Connection) -> int | None:
@@ -63,7 +63,7 @@ class BrokerIds:
             self._ids[address] = None
 
 
-def _nodes(message: Any) -> Iterator[tuple[int, str, int]]:
+def nodes_of(message: Any) -> Iterator[tuple[int, str, int]]:
     """Yield the nodes that a response tells, with their hosts and ports."""
     for each in getattr(message, "brokers", ()):
         node_id = each.node_id if hasattr(each, "node_id") else each.broker_id
@@ -74,7 +74,7 @@ def _nodes(message: Any) -> Iterator[tuple[int, str, int]]:
         yield message.node_id, message.host, message.port
 
 
-def _addresses(host: str, port: int) -> Iterable[str]:
+def addresses_of(host: str, port: int) -> Iterable[str]:
     """Return the forms in which an address may stand on a connection."""
     if host == "localhost":
         return [address_text(each, port) for each in _LOOPBACK]

@@ -22,7 +22,7 @@ from kdiag.diagnosis.rebalance import events
 from kdiag.diagnosis.rebalance.capture import exchange_events
 from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupType
 from kdiag.exchange import model, tcp_facts
-from kdiag.exchange.context import fetch_session, topic_names
+from kdiag.exchange.context import clusters, fetch_session, topic_names
 from kdiag.exchange.secrets import login
 from kdiag.pcap import content, decoder, ending, flow, memory_budget
 from kdiag.pcap.kafka import (
@@ -174,6 +174,7 @@ _GROUPS: Final = (
     events.CoordinatorFound,
     events.EpochBeat,
     events.FetchBegan,
+    events.FetchesPaused,
     events.JoinAnswered,
     events.JoinAsked,
     events.Leaving,
@@ -181,6 +182,8 @@ _GROUPS: Final = (
     events.Subscription,
     events.SyncAnswered,
     events.SyncAsked,
+    clusters.NamedBrokers,
+    exchange_events.BrokersSeen,
     exchange_events.GroupSighting,
     exchange_events.PartitionCount,
     exchange_events.SoftwareSeen,

@@ -18,8 +18,7 @@ from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.diagnosis.rebalance.capture.exchange_events import (
     Fact,
     GroupSighting,
-    PartitionCount,
-    SoftwareSeen,
+    OfAll,
     tells,
 )
 from kdiag.errors import ReportError
@@ -69,7 +68,7 @@ class GroupDivider:
             emit(name, sighting_rows(sightings))
 
     def _name_of(self, fact: Fact) -> str:
-        if isinstance(fact, PartitionCount | SoftwareSeen):
+        if isinstance(fact, OfAll):
             return OF_ALL
         return f"{OF_GROUPS}{crc32(fact.group.encode(errors='surrogateescape')) % self._parts}"
 

@@ -27,8 +27,10 @@ from kdiag.diagnosis.rebalance.capture.capture_events import (
     changes_of,
 )
 from kdiag.diagnosis.rebalance.capture.exchange_events import (
+    BrokersSeen,
     Fact,
     GroupSighting,
+    OfAll,
     PartitionCount,
     SoftwareSeen,
     host_of,
@@ -57,6 +59,9 @@ _MOST_CLIENTS: Final = 1 << 14
 
 _MOST_SOFTWARE: Final = 1 << 14
 """So many connections without a group are remembered, the latest ones."""
+
+_MOST_BROKERS: Final = 1 << 12
+"""So many answers that name brokers are remembered, the latest ones."""
 
 _Moment = tuple[ClientKey, int]
 
@@ -241,7 +246,11 @@ class StreamGroups:
         software = [each for each in live if isinstance(each.fact, SoftwareSeen)]
         named = [each for each in software if _connection_of(each.fact) in connections]
         others = [each for each in software if _connection_of(each.fact) not in connections]
-        self._sightings = [*told, *changes_of(counts), *named, *others[-_MOST_SOFTWARE:]]
+        brokers = [each for each in live if isinstance(each.fact, BrokersSeen)]
+        self._sightings = [
+            *(*told, *changes_of(counts), *brokers[-_MOST_BROKERS:]),
+            *(*named, *others[-_MOST_SOFTWARE:]),
+        ]
         self._late &= moments
         self._first_fetches = {
             place: point for place, point in self._first_fetches.items() if place in moments
@@ -255,7 +264,7 @@ def _moments(events: CaptureEvents) -> set[_Moment]:
 
 def _group_of(fact: Fact) -> str | None:
     """Return the group that a fact is about; None if it concerns all."""
-    return None if isinstance(fact, PartitionCount | SoftwareSeen) else fact.group
+    return None if isinstance(fact, OfAll) else fact.group
 
 
 def _is_of_all(sighting: GroupSighting) -> bool:
@@ -265,7 +274,7 @@ def _is_of_all(sighting: GroupSighting) -> bool:
 def _connection_of(fact: Fact) -> str | None:
     if isinstance(fact, SoftwareSeen):
         return fact.connection_id
-    if isinstance(fact, PartitionCount | PartitionsSeen):
+    if isinstance(fact, PartitionCount | PartitionsSeen | BrokersSeen):
         return None
     return (fact.asked if isinstance(fact, JoinAnswered) else fact).client.connection
 

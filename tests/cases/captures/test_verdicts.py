@@ -143,6 +143,16 @@ VERDICTS = (
         ),
         fails=False,
     ),
+    Verdict(
+        "two_clusters_same_group_small",
+        (
+            "warning KD3314: billing-2 at 127.0.0.1",
+            "group billing (in two clusters, here ",
+            ", 127.0.0.1:23002) at about 22:40:32.49",
+        ),
+        ("KD3303",),
+        fails=False,
+    ),
 )
 
 

@@ -23,6 +23,7 @@ def document(history: GroupHistory, generation: int | None = None) -> dict[str, 
     return {
         "group": history.group,
         "type": history.type,
+        "cluster": history.cluster,
         "protocol_type": history.protocol_type,
         "source": history.source,
         "rebalances": [rebalance_document(each) for each in chosen],

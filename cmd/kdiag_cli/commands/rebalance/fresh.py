@@ -26,17 +26,25 @@ _PATIENCE_NS: Final = 5 * NS_PER_S
 """How long an epoch that not all members take up is waited for, before it is printed as it is."""
 
 
+_Key = tuple[str, str | None, GroupType]
+"""A group, its cluster and its kind."""
+
+
+def _key_of(history: GroupHistory) -> _Key:
+    return history.group, history.cluster, history.type
+
+
 class FreshRebalances:
     """Hands out each rebalance once: when it is over, or another one follows it."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, GroupType], int] = {}
-        self._since_ns: dict[tuple[str, GroupType], int] = {}
+        self._known: dict[_Key, int] = {}
+        self._since_ns: dict[_Key, int] = {}
 
     def pass_over(self, histories: list[GroupHistory]) -> None:
         """Take what there is for known."""
         for history in histories:
-            self._known[history.group, history.type] = len(history.rebalances)
+            self._known[_key_of(history)] = len(history.rebalances)
 
     def take(
         self, histories: list[GroupHistory], now_ns: int | None
@@ -48,7 +56,7 @@ class FreshRebalances:
             now_ns: on the monotonic clock; None where nothing more will come.
         """
         for history in histories:
-            key = (history.group, history.type)
+            key = _key_of(history)
             for each in history.rebalances[self._known.get(key, 0) :]:
                 is_last = each is history.rebalances[-1]
                 if now_ns is not None and is_last and not _is_over(each):
@@ -111,7 +119,7 @@ class RebalancePrinter:
 
 def _print_line(output: Output, history: GroupHistory, each: Rebalance) -> None:
     head = {"schema": SCHEMA, "command": COMMAND, "group": history.group}
-    kind = {"type": history.type, "source": history.source}
+    kind = {"cluster": history.cluster, "type": history.type, "source": history.source}
     document = rebalance_document(each)
     if _counts_generations(history):
         document |= {"generation": None, "previous": None}

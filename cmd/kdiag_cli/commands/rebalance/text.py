@@ -86,12 +86,19 @@ def print_histories(
             print_table(output, columns_in(zone), rows, has_headers=has_headers)
     else:
         zone = zone_of(histories)
+        has_clusters = any(each.cluster is not None for each in histories)
         rows = [
-            (history.group, history.type, *rebalance_row(history, each, zone))
+            (
+                history.group,
+                *((history.cluster,) if has_clusters else ()),
+                history.type,
+                *rebalance_row(history, each, zone),
+            )
             for history in histories
             for each in history.rebalances
         ]
-        columns = (TableColumn("GROUP"), TableColumn("TYPE"), *columns_in(zone))
+        cluster = (TableColumn("CLUSTER"),) if has_clusters else ()
+        columns = (TableColumn("GROUP"), *cluster, TableColumn("TYPE"), *columns_in(zone))
         print_table(output, columns, rows, has_headers=has_headers)
 
 
@@ -116,7 +123,8 @@ def described(history: GroupHistory) -> str:
     kind = _KINDS[history.type] + (f" ({harmless(protocol)})" if protocol else "")
     rebalances = count(len(history.rebalances), "rebalance")
     members = count(history.member_count, "member")
-    return f"{kind}, {rebalances}, {members}, from the {history.source}"
+    place = harmless(history.cluster_text)
+    return f"{kind}{place}, {rebalances}, {members}, from the {history.source}"
 
 
 def rebalance_row(
@@ -189,7 +197,7 @@ def _print_whole(output: Output, history: GroupHistory, rebalance: Rebalance) ->
     before = "" if rebalance.previous is None else f" after {rebalance.previous}"
     took = "" if rebalance.duration_ns is None else f", took {duration(rebalance.duration_ns)}"
     when = _when(rebalance)
-    name = output.paint(harmless(history.group), BOLD)
+    name = output.paint(harmless(history.group), BOLD) + harmless(history.cluster_text)
     print_paragraph(output, f"{name}: generation {rebalance.generation}{before}, {when}{took}")
     for cause in rebalance.causes:
         print_paragraph(output, _cause_text(output, history, cause), "  cause    ")

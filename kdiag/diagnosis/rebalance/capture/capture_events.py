@@ -16,13 +16,17 @@ from typing import Final
 
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.rebalance.capture.exchange_events import (
+    BrokersSeen,
     Fact,
     GroupSighting,
+    OfAll,
     PartitionCount,
     Partitions,
     SoftwareSeen,
+    brokers_in,
     host_of,
     is_of_group,
+    names_brokers,
     sightings_of,
 )
 from kdiag.diagnosis.rebalance.events import (
@@ -38,13 +42,17 @@ from kdiag.diagnosis.rebalance.events import (
     SyncAnswered,
 )
 from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupType
+from kdiag.exchange.context.clusters import MOST_ANSWERS, Clusters, NamedBrokers
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Exchange
-from kdiag.exchange.summary.counts import Again, AgainOn
+from kdiag.exchange.summary.counts import AgainOn
 from kdiag.wire import api_keys
 
 ClientKey = tuple[str | None, str | None]
 """The client id and the host of a client."""
+
+Complete = Callable[[Client], Client]
+"""Adds to a client its software and its cluster."""
 
 FetchPoint = tuple[int, int]
 """When a fetch was sent, and its packet."""
@@ -93,7 +101,8 @@ class CaptureEvents:
         self._topic_name = topic_name
         self._sightings: list[GroupSighting] = []
         self._quiet: dict[tuple[object, ...], tuple[GroupSighting, GroupSighting]] = {}
-        self._counts: dict[tuple[str, int, int], GroupSighting] = {}
+        self._counts: dict[tuple[object, ...], GroupSighting] = {}
+        self._brokers: dict[NamedBrokers, GroupSighting] = {}
         self._most_counts = _MOST_COUNTS
         self._fetches: dict[tuple[str | None, str], tuple[array[int], array[int]]] = {}
         self._fetch_count = 0
@@ -106,8 +115,8 @@ class CaptureEvents:
         return len(self._sightings), len(self._quiet)
 
     def concerns(self, exchange: Exchange) -> bool:
-        """Return whether an exchange is about membership, so that it has to be decoded."""
-        return is_of_group(exchange)
+        """Return whether an exchange is about membership or brokers, so that it is decoded."""
+        return is_of_group(exchange) or names_brokers(exchange)
 
     def add(self, dissection: Dissection) -> None:
         """Add an exchange."""
@@ -120,15 +129,19 @@ class CaptureEvents:
             return
         self.add_told(dissection)
 
-    def again_on(self, exchange: Exchange) -> AgainOn | None:
+    def again_on(self, dissection: Dissection) -> AgainOn | None:
         """Return who adds exchanges like one that was added; None where there is nothing to add.
 
-        Of fetches that are alike those count that begin or end a pause.
+        Of fetches that are alike those count that begin or end a pause, of commits the refused.
         """
-        return self._again if exchange.api_key == api_keys.FETCH else None
+        api_key = dissection.exchange.api_key
+        if api_key == api_keys.OFFSET_COMMIT and dissection.error_code:
+            return lambda _: self._add_commits
+        return None if api_key != api_keys.FETCH else lambda _: self._add_ends
 
-    def _again(self, _: Exchange) -> Again:
-        return self._add_ends
+    def _add_commits(self, exchanges: Sequence[Exchange]) -> None:
+        for each in exchanges:
+            self.add_told(Dissection(each))
 
     def _add_ends(self, exchanges: Sequence[Exchange]) -> None:
         """Add the first and the last of some fetches of a connection; all if it paused there."""
@@ -148,6 +161,11 @@ class CaptureEvents:
         if self._fetch_count >= _MOST_FETCHES or len(self._fetches) >= _MOST_CONNECTIONS:
             self._settle_fetches()
 
+    def add_brokers(self, dissection: Dissection) -> None:
+        """Add who is in a cluster, which counts for groups whatever else is left out."""
+        if names_brokers(dissection.exchange):
+            self.add_sightings(brokers_in(dissection))
+
     def add_told(self, dissection: Dissection) -> None:
         """Add what an exchange tells by itself: of a fetch nothing."""
         sightings = sightings_of(dissection)
@@ -164,8 +182,13 @@ class CaptureEvents:
     def add_sighting(self, sighting: GroupSighting) -> None:
         """Add what an exchange told."""
         fact = sighting.fact
+        if isinstance(fact, BrokersSeen):
+            known = self._brokers.get(fact.named, sighting)
+            if fact.named in self._brokers or len(self._brokers) < MOST_ANSWERS:
+                self._brokers[fact.named] = min(known, sighting, key=_order)
+            return
         if isinstance(fact, PartitionCount):
-            window = (fact.topic, fact.partition_count, fact.at_ns // _WINDOW_NS)
+            window = (*_topic_and_count(sighting), fact.at_ns // _WINDOW_NS)
             known = self._counts.get(window, sighting)
             self._counts[window] = min(known, sighting, key=_order)
             if len(self._counts) > self._most_counts:
@@ -183,6 +206,7 @@ class CaptureEvents:
         """Yield what was kept, in no order; fetches are not among them."""
         yield from self._sightings
         yield from self._counts.values()
+        yield from self._brokers.values()
         for first, last in self._quiet.values():
             yield first
             if first is not last:
@@ -210,24 +234,27 @@ class CaptureEvents:
         for each in sightings:
             if isinstance(each.fact, SoftwareSeen):
                 software.setdefault(each.fact.connection_id, each.fact.software)
+        cluster_of = _cluster_of(sightings)
         clients: dict[Client, Client] = {}
 
         def complete(client: Client) -> Client:
             if client not in clients:
-                clients[client] = client._replace(software=software.get(client.connection or ""))
+                clients[client] = client._replace(
+                    software=software.get(client.connection or ""), cluster=cluster_of(client)
+                )
             return clients[client]
 
         events: list[Event] = [
             self._complete(each.fact, complete)
             for each in sightings
-            if not isinstance(each.fact, SoftwareSeen | PartitionCount)
+            if not isinstance(each.fact, OfAll)
         ]
-        events += self._fetches_paused(sightings)
-        events += self._partitions_seen(sightings)
-        events += self._fetches_began(sightings)
+        events += self._fetches_paused(sightings, complete)
+        events += self._partitions_seen(sightings, complete)
+        events += self._fetches_began(sightings, complete)
         return sorted(events, key=attrgetter("at_ns"))  # those of one moment stay as they are
 
-    def _complete(self, event: Event, complete: Callable[[Client], Client]) -> Event:
+    def _complete(self, event: Event, complete: Complete) -> Event:
         """Return an event with the client's software, and the names of topics."""
         if isinstance(event, PartitionsSeen):
             return event
@@ -246,19 +273,25 @@ class CaptureEvents:
             return None
         return frozenset((self._topic_name(topic) or topic, number) for topic, number in partitions)
 
-    def _partitions_seen(self, sightings: Iterable[GroupSighting]) -> Iterator[PartitionsSeen]:
+    def _partitions_seen(
+        self, sightings: Iterable[GroupSighting], complete: Complete
+    ) -> Iterator[PartitionsSeen]:
         """Yield when a topic had another number of partitions than before."""
-        counts: dict[str, int] = {}
+        counts: dict[tuple[str | None, str], int] = {}
         for each in sightings:
             fact = each.fact
             if isinstance(fact, PartitionCount):
-                before = counts.get(fact.topic, fact.partition_count)
-                counts[fact.topic] = fact.partition_count
+                asker = Client(None, None, None, fact.connection, broker=fact.broker)
+                place = complete(asker).cluster, fact.topic
+                before = counts.get(place, fact.partition_count)
+                counts[place] = fact.partition_count
                 if before != fact.partition_count:
                     change = (fact.topic, before, fact.partition_count)
-                    yield PartitionsSeen(fact.at_ns, "", fact.evidence, *change)
+                    yield PartitionsSeen(fact.at_ns, "", fact.evidence, *change, place[0])
 
-    def _fetches_began(self, sightings: Iterable[GroupSighting]) -> Iterator[FetchBegan]:
+    def _fetches_began(
+        self, sightings: Iterable[GroupSighting], complete: Complete
+    ) -> Iterator[FetchBegan]:
         """Yield the first fetch of each member behind each of its assignments."""
         for each in sightings:
             fact = each.fact
@@ -267,14 +300,18 @@ class CaptureEvents:
                 point = self._first_fetches.get((key, fact.at_ns))
                 if point is not None:
                     evidence = EvidencePlace("packet", None, point[1])
-                    yield FetchBegan(point[0], fact.group, evidence, Client(*key, None))
+                    client = Client(*key, None, cluster=complete(fact.client).cluster)
+                    yield FetchBegan(point[0], fact.group, evidence, client)
 
-    def _fetches_paused(self, sightings: Iterable[GroupSighting]) -> Iterator[FetchesPaused]:
+    def _fetches_paused(
+        self, sightings: Iterable[GroupSighting], complete: Complete
+    ) -> Iterator[FetchesPaused]:
         """Yield the pauses of each client that has a member in a group."""
-        groups: dict[ClientKey, set[str]] = {}
+        groups: dict[ClientKey, dict[tuple[str, str | None], None]] = {}
         for each in sightings:
             if isinstance(each.fact, SyncAnswered):
-                groups.setdefault(_key_of(each.fact.client), set()).add(each.fact.group)
+                place = each.fact.group, complete(each.fact.client).cluster
+                groups.setdefault(_key_of(each.fact.client), {})[place] = None
         ends = [
             FetchesPaused(
                 times[-1],
@@ -286,8 +323,8 @@ class CaptureEvents:
             for (client_id, address), (times, packets) in self._fetches.items()
         ]
         for pause in (*self._pauses, *ends):
-            for group in sorted(groups.get(_key_of(pause.client), ())):
-                yield pause._replace(group=group)
+            for group, cluster in groups.get(_key_of(pause.client), ()):
+                yield pause._replace(group=group, client=pause.client._replace(cluster=cluster))
 
     def _drop_repetitions(self) -> None:
         """Keep the first and the last sighting of each number of partitions that a topic had."""
@@ -333,20 +370,51 @@ def changes_of(counts: Iterable[GroupSighting]) -> list[GroupSighting]:
     Args:
         counts: sightings of `PartitionCount`, in order.
     """
-    runs: dict[str, list[list[GroupSighting]]] = {}
+    runs: dict[tuple[object, ...], list[list[GroupSighting]]] = {}
     for each in counts:
-        topic, count = _topic_and_count(each)
-        known = runs.setdefault(topic, [])
-        if known and _topic_and_count(known[-1][0])[1] == count:
+        *topic, count = _topic_and_count(each)
+        known = runs.setdefault(tuple(topic), [])
+        if known and _topic_and_count(known[-1][0])[-1] == count:
             known[-1][1:] = [each]
         else:
             known.append([each])
     return [each for of_topic in runs.values() for run in of_topic for each in run]
 
 
-def _topic_and_count(sighting: GroupSighting) -> tuple[str, int]:
+def _topic_and_count(sighting: GroupSighting) -> tuple[str, str | None, int]:
+    """Return a topic, the broker that told of it, and how many partitions it has."""
     assert isinstance(sighting.fact, PartitionCount)
-    return sighting.fact.topic, sighting.fact.partition_count
+    return sighting.fact.topic, sighting.fact.broker, sighting.fact.partition_count
+
+
+def _cluster_of(sightings: Sequence[GroupSighting]) -> Callable[[Client], str | None]:
+    """Return what tells the cluster of a client's connection, if there are several.
+
+    Where the connection and its broker do not, it is that of the client's other connections, if
+    these are with one cluster.
+    """
+    clusters = Clusters(each.fact.named for each in sightings if isinstance(each.fact, BrokersSeen))
+    if len(clusters.ids) <= 1:
+        return lambda _: None
+    others: dict[ClientKey, set[str]] = {}
+    for each in sightings:
+        client = _client_of(each.fact)
+        known = None if client is None else clusters.of(client.connection, client.broker)
+        if client is not None and known is not None:
+            others.setdefault(_key_of(client), set()).add(known)
+
+    def cluster_of(client: Client) -> str | None:
+        found = clusters.of(client.connection, client.broker)
+        own = others.get(_key_of(client), set())
+        return found or (next(iter(own)) if len(own) == 1 else None)
+
+    return cluster_of
+
+
+def _client_of(fact: Fact) -> Client | None:
+    if isinstance(fact, OfAll | PartitionsSeen):
+        return None
+    return fact.asked.client if isinstance(fact, JoinAnswered) else fact.client
 
 
 def _key_of(client: Client) -> ClientKey:

@@ -22,6 +22,8 @@ from kdiag.diagnosis.rebalance.events import (
     SyncAsked,
 )
 from kdiag.diagnosis.rebalance.model import EvidencePlace, GroupType
+from kdiag.exchange.context.broker_ids import NAMING_BROKERS
+from kdiag.exchange.context.clusters import NamedBrokers, named_brokers
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.embedded import read_assignment, read_subscription
 from kdiag.exchange.model import Connection, Exchange, Status
@@ -36,12 +38,22 @@ Partitions = frozenset[tuple[str, int]]
 
 
 class PartitionCount(NamedTuple):
-    """Metadata told how many partitions a topic has."""
+    """Metadata of a broker told how many partitions a topic has."""
 
     at_ns: int
     evidence: EvidencePlace
     topic: str
     partition_count: int
+    connection: str | None = None
+    broker: str | None = None
+
+
+class BrokersSeen(NamedTuple):
+    """A broker told who is in its cluster."""
+
+    at_ns: int
+    evidence: EvidencePlace
+    named: NamedBrokers
 
 
 class SoftwareSeen(NamedTuple):
@@ -53,7 +65,10 @@ class SoftwareSeen(NamedTuple):
     software: str
 
 
-Fact = Event | PartitionCount | SoftwareSeen
+OfAll = PartitionCount | SoftwareSeen | BrokersSeen
+"""What concerns all groups."""
+
+Fact = Event | PartitionCount | SoftwareSeen | BrokersSeen
 
 
 class GroupSighting(NamedTuple):
@@ -83,6 +98,16 @@ def tells(exchange: Exchange) -> bool:
     return exchange.api_key in _READERS
 
 
+def names_brokers(exchange: Exchange) -> bool:
+    """Return whether an exchange may name the brokers of a cluster."""
+    return exchange.api_key in NAMING_BROKERS
+
+
+def brokers_in(dissection: Dissection) -> list[GroupSighting]:
+    """Return which brokers an exchange names."""
+    return [_sighting(dissection.exchange, 0, fact) for fact in _brokers(dissection)]
+
+
 def is_of_group(exchange: Exchange) -> bool:
     """Return whether an exchange is about membership."""
     return exchange.api_key in _OF_GROUPS
@@ -96,10 +121,12 @@ def sightings_of(dissection: Dissection) -> list[GroupSighting] | None:
         return []
     if request is None or request.status is not Status.OK or request.message is None:
         return None
-    return [
-        GroupSighting(fact.at_ns, fact.evidence.at, exchange.correlation_id or 0, index, fact)
-        for index, fact in enumerate(read(dissection, request.message))
-    ]
+    facts = read(dissection, request.message)
+    return [_sighting(exchange, index, fact) for index, fact in enumerate(facts)]
+
+
+def _sighting(exchange: Exchange, index: int, fact: Fact) -> GroupSighting:
+    return GroupSighting(fact.at_ns, fact.evidence.at, exchange.correlation_id or 0, index, fact)
 
 
 def host_of(address: str) -> str:
@@ -291,8 +318,18 @@ def _by_id(topics: Iterable[Any] | None) -> Partitions | None:
     )
 
 
-def _found(dissection: Dissection, request: Any) -> Iterator[Event]:
+def _brokers(dissection: Dissection, _: Any = None) -> Iterator[BrokersSeen]:
+    exchange, answer = dissection.exchange, _answer(dissection)
+    if answer is not None:
+        connection = exchange.connection
+        named = named_brokers(connection.connection_id, connection.broker, answer)
+        if named.brokers:
+            yield BrokersSeen(exchange.end_ns, _evidence(exchange.response), named)
+
+
+def _found(dissection: Dissection, request: Any) -> Iterator[Event | BrokersSeen]:
     exchange = dissection.exchange
+    yield from _brokers(dissection)
     answer, took_ns = _answer(dissection), exchange.latency_ns
     if answer is None or took_ns is None or request.key_type != _GROUP_KEY_TYPE:
         return
@@ -304,13 +341,21 @@ def _found(dissection: Dissection, request: Any) -> Iterator[Event]:
             yield CoordinatorFound(exchange.end_ns, key, evidence, client, took_ns)
 
 
-def _metadata(dissection: Dissection, _: Any) -> Iterator[PartitionCount]:
+def _metadata(dissection: Dissection, _: Any) -> Iterator[PartitionCount | BrokersSeen]:
     answer = _answer(dissection)
+    yield from _brokers(dissection)
     for topic in answer.topics if answer is not None else ():
         if topic.name and not topic.error_code:
             exchange = dissection.exchange
-            evidence = _evidence(exchange.response)
-            yield PartitionCount(exchange.end_ns, evidence, topic.name, len(topic.partitions))
+            evidence, connection = _evidence(exchange.response), exchange.connection
+            yield PartitionCount(
+                exchange.end_ns,
+                evidence,
+                topic.name,
+                len(topic.partitions),
+                connection.connection_id,
+                connection.broker,
+            )
 
 
 def _api_versions(dissection: Dissection, request: Any) -> Iterator[SoftwareSeen]:
@@ -387,6 +432,7 @@ _READERS: Final[dict[int, _Reader]] = {
     api_keys.STREAMS_GROUP_HEARTBEAT: _streams_beat,
     api_keys.FIND_COORDINATOR: _found,
     api_keys.METADATA: _metadata,
+    api_keys.DESCRIBE_CLUSTER: _brokers,
     api_keys.API_VERSIONS: _api_versions,
 }
 TELLING_APIS: Final = frozenset(_READERS)
@@ -395,6 +441,7 @@ TELLING_APIS: Final = frozenset(_READERS)
 _OF_GROUPS: Final = TELLING_APIS - {
     api_keys.FIND_COORDINATOR,
     api_keys.METADATA,
+    api_keys.DESCRIBE_CLUSTER,
     api_keys.API_VERSIONS,
     api_keys.OFFSET_COMMIT,
 }

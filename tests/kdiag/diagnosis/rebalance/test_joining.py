@@ -124,3 +124,20 @@ def test_groups_stand_by_name() -> None:
     joined, _ = join_histories([history("log", group="b"), history("capture", group="a")])
 
     assert [(each.group, each.source) for each in joined] == [("a", "capture"), ("b", "log")]
+
+
+def test_a_source_that_knows_no_cluster_tells_of_the_only_one() -> None:
+    """Of two it may be either: it stays by itself."""
+    logged = history("log", rebalance(2, JOINED))
+    one, other = (history("capture", rebalance(2, JOINED)) for _ in range(2))
+    one.cluster, other.cluster = "A", "B"
+
+    joined, _ = join_histories([one, logged])
+    assert [(each.cluster, each.source) for each in joined] == [("A", "capture, log")]
+    joined, contradictions = join_histories([one, other, logged])
+    assert {(each.cluster, each.source) for each in joined} == {
+        (None, "log"),
+        ("A", "capture"),
+        ("B", "capture"),
+    }
+    assert contradictions == []

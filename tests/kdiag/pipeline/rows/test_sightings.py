@@ -1,5 +1,6 @@
 from folders import CAPTURES
 from kdiag.diagnosis.rebalance.capture.exchange_events import (
+    BrokersSeen,
     GroupSighting,
     PartitionCount,
     SoftwareSeen,
@@ -23,7 +24,7 @@ def test_what_was_told_is_divided_by_groups() -> None:
 
     assert part in {f"{OF_GROUPS}{number}" for number in range(GROUP_PARTS)}
     assert {JoinAsked, JoinAnswered, SyncAnswered, CoordinatorFound} <= kinds[part]
-    assert kinds[OF_ALL] == {SoftwareSeen, PartitionCount}
+    assert kinds[OF_ALL] == {SoftwareSeen, PartitionCount, BrokersSeen}
 
 
 def test_a_sighting_may_hold_text_that_is_no_utf_8() -> None:

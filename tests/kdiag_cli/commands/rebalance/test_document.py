@@ -18,7 +18,9 @@ def _group(tmp_path: Path) -> dict[str, Any]:
 
 def test_a_group_has_its_shape(group: dict[str, Any]) -> None:
     """As the contract of the output has it."""
-    assert list(group) == ["group", "type", "protocol_type", "source", "rebalances", "members"]
+    keys = ["group", "type", "cluster", "protocol_type", "source", "rebalances", "members"]
+    assert list(group) == keys
+    assert group["cluster"] is None, "the only one of its capture"
     assert (group["group"], group["type"]) == ("grp-crash", "classic")
     assert (group["protocol_type"], group["source"]) == ("consumer", "capture")
 

@@ -1,4 +1,5 @@
 from kdiag.diagnosis.rebalance.capture.exchange_events import (
+    BrokersSeen,
     PartitionCount,
     SoftwareSeen,
     host_of,
@@ -72,8 +73,9 @@ def test_coordinators_of_groups_alone_are_told() -> None:
     )
 
     assert of_group is not None
-    assert [type(each.fact) for each in of_group] == [CoordinatorFound]
-    assert of_transaction == []
+    assert of_transaction is not None
+    assert [type(each.fact) for each in of_group] == [BrokersSeen, CoordinatorFound]
+    assert [type(each.fact) for each in of_transaction] == [BrokersSeen]
 
 
 def test_what_tells_nothing_is_told_from_what_cannot_be_read() -> None:
