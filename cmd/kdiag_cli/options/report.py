@@ -42,6 +42,22 @@ class Dialect(StrEnum):
     SPARK = "spark"
 
 
+class AnswerForm(NamedTuple):
+    """How an answer is written.
+
+    Attributes:
+        output: a table, JSON, JSON lines or CSV.
+        has_headers: whether the names of the columns are written.
+        is_wide: whether a terminal shows all of it.
+        is_csv_safe: whether no cell of CSV may begin like a formula.
+    """
+
+    output: AnswerFormat
+    has_headers: bool = True
+    is_wide: bool = False
+    is_csv_safe: bool = False
+
+
 class TableQuestion(NamedTuple):
     """One question about tables, and how its answer is written.
 

@@ -1,46 +1,75 @@
 import shlex
+from string import Formatter
+from typing import Any
 
 import pytest
 
 from folders import CAPTURES
 from kdiag.findings.finding import RULES, Finding, found
-from kdiag_cli.captures.more import _REPORTS, command_for
+from kdiag_cli.captures.more import _CHOICES, _REPORTS, command_for
 from programs.kdiag_program import kdiag
 from tiers.cases import for_each
 
-EVERYTHING = {
+EVERYTHING: dict[str, Any] = {
     name: name
-    for name in (
-        *("client", "records", "requests", "per_s", "bytes_per_batch", "megabytes", "saved_pct"),
-        *("topic", "largest_bytes", "partition", "share_pct", "times_mean", "partitions"),
-        *("broker", "full", "fetches", "group", "busiest", "count", "total_ms", "waited_ms"),
-        *("api", "clients", "late_ms", "old_requests", "address", "why", "apis"),
-    )
+    for rule in RULES.values()
+    for text in (rule.title, rule.fix)
+    for _, name, _, _ in Formatter().parse(text)
+    if name
+} | {
+    "late_ms": 1,
+    "median_ms": 1,
+    "error": "NOT_LEADER_OR_FOLLOWER",
+    "kind": "topic",
+    "subject": "it's",
+    "first_time": "2026-11-28T22:52:50.369000000Z",
+    "last_time": "2026-11-28T22:53:03.379000000Z",
+    "client_id": "app",
 }
 
 
-def finding(rule_id: str) -> Finding:
+def finding(rule_id: str, **evidence: object) -> Finding:
     """Return a finding that was made in the first exchange."""
-    return found(rule_id, **EVERYTHING, exchange=1)
+    return found(rule_id, **EVERYTHING | {"exchange": 1} | evidence)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a folder of tables."""
+    folder = str(tmp_path_factory.mktemp("made") / "tables")
+    kdiag("decode", CAPTURES / "produce_consume_group.pcap", "-o", "parquet", "--out", folder)
+    return folder
 
 
 @pytest.mark.thorough
-@for_each("rule_id", [each for each in RULES if each[:4] in {"KD41", "KD42", "KD51"}])
-def test_the_command_for_a_finding_runs(rule_id: str) -> None:
-    """On the capture that it is from."""
+@for_each("rule_id", [each for each in RULES if each in {*_CHOICES, *_REPORTS, "KD1101"}])
+def test_the_command_for_a_finding_runs(rule_id: str, tables: str) -> None:
+    """On the capture or the tables that it is from."""
     capture = str(CAPTURES / "produce_consume_group.pcap")
-    words = shlex.split(command_for(finding(rule_id), [capture]))
-
-    assert words[0] == "kdiag"
-    assert kdiag(*words[1:]).code == 0
+    for command in (
+        command_for(finding(rule_id), [capture]),
+        command_for(finding(rule_id), [], tables),
+    ):
+        words = shlex.split(command)
+        assert words[0] == "kdiag"
+        assert kdiag(*words[1:]).code == 0, command
 
 
 def test_the_command_names_what_it_is_about() -> None:
     """Names with spaces or signs of a shell are quoted."""
-    hot = found("KD4106", **EVERYTHING | {"topic": "a b; rm"})
+    hot = finding("KD4106", topic="a b; rm")
 
     assert command_for(hot, ["x.pcap"]) == "kdiag report hot x.pcap -p 'topic=a b; rm'"
-    assert command_for(finding("KD4303"), ["x.pcap"]) == "kdiag decode x.pcap --show 1"
+    assert command_for(finding("KD4303"), ["x.pcap"]) == (
+        "kdiag decode x.pcap --status unanswered --broker broker --client app"
+    )
+    assert command_for(finding("KD4501", kind="group", subject="it's"), ["x.pcap"]) == (
+        """kdiag decode x.pcap --error NOT_LEADER_OR_FOLLOWER --group 'it'"'"'s'"""
+    )
+    assert command_for(finding("KD4501"), [], "made tables").endswith(
+        "WHERE error = 'NOT_LEADER_OR_FOLLOWER' AND list_contains(topics, 'it''s') "
+        'ORDER BY time_ns"'
+    )
     assert command_for(found("KD1101", address="b:1"), ["x.pcap"]) == (
         "kdiag decode x.pcap --all --errors --broker b:1"
     )

@@ -10,6 +10,11 @@ from kdiag_cli.output.table.delimited import DelimitedRows
 from kdiag_cli.output.table.printer import print_table
 from kdiag_cli.output.terminal import Output
 
+FINDINGS: Final = "findings"
+"""The report that is judged by rules, and not by SQL alone."""
+
+_QUESTION: Final = "What is wrong, for which clients and brokers, and what to do about it?"
+_NOTES: Final = "The worst first, as `kdiag decode --summary` has it, each with its evidence."
 _HEADERS: Final = ("report", "parameters", "question")
 
 
@@ -27,6 +32,7 @@ def print_sql(query: Query, dialect: str) -> None:
 def print_reports(form: AnswerFormat, *, has_headers: bool, is_wide: bool = False) -> None:
     """Print what reports there are."""
     reports = [load_report(name) for name in report_names()]
+    reports = [Report(FINDINGS, _QUESTION, _NOTES, (), ""), *reports]
     screen = Output(is_wide=is_wide)
     if form in (AnswerFormat.JSON, AnswerFormat.JSONL):
         print_document(screen, "report", [_document(each) for each in reports])

@@ -7,7 +7,7 @@ import typer
 
 from kdiag.clock import TimeRange
 from kdiag.report.sql_report import report_names
-from kdiag_cli.commands.report.listing import print_reports, print_sql
+from kdiag_cli.commands.report.listing import FINDINGS, print_reports, print_sql
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.capture_completion import complete_reports
 from kdiag_cli.options.captures import (
@@ -24,6 +24,7 @@ from kdiag_cli.options.captures import (
 )
 from kdiag_cli.options.quantities import UTC_TIMES, TimeZoneShown
 from kdiag_cli.options.report import (
+    AnswerForm,
     AnswerOutput,
     Dialect,
     Parameters,
@@ -46,6 +47,7 @@ from kdiag_cli.output.answer import AnswerFormat
 EXAMPLES = """\b
 Examples:
   kdiag report --list
+  kdiag report findings traffic.pcap
   kdiag report clients traffic.pcap
   kdiag report compat traffic.pcap -p target=4.0
   kdiag report latency traffic.pcap -p api=Produce -o csv
@@ -130,6 +132,11 @@ def report(  # noqa: PLR0913 - a parameter for each option
         )
     if name is None:
         raise typer.BadParameter("name a report, or --list them", param_hint="NAME")
+    if name == FINDINGS:
+        if parameter or sql is not None:
+            raise typer.BadParameter("findings are rules, not SQL", param_hint="'-p' and '--sql'")
+        form = AnswerForm(output, not no_headers, wide, csv_safe)
+        raise typer.Exit(_print_findings(inputs, form, TimeRange(from_, to), timeout))
     query = read_query(name, parameter or [])
     if sql is not None:
         print_sql(query, sql.value)
@@ -153,6 +160,18 @@ def report(  # noqa: PLR0913 - a parameter for each option
     raise typer.Exit(run.run(question, inputs, contents))
 
 
+def _print_findings(
+    inputs: CaptureInputs, form: AnswerForm, times: TimeRange, timeout_ns: int | None
+) -> ExitCode:
+    """Print what is wrong; return the exit code of the program."""
+    if not inputs.files:
+        raise typer.BadParameter("give captures or a folder of tables", param_hint="CAPTURE...")
+    require_report_extra()
+    from kdiag_cli.commands.report.findings import run  # noqa: PLC0415 - duckdb is an extra
+
+    return run(inputs, form, times, timeout_ns)
+
+
 def _write_page(
     file: Path,
     inputs: CaptureInputs,
@@ -165,7 +184,7 @@ def _write_page(
     if not inputs.files:
         raise typer.BadParameter("give captures or a folder of tables", param_hint="CAPTURE...")
     first = inputs.files[0]
-    if first in report_names() and not Path(first).exists():
+    if first in (FINDINGS, *report_names()) and not Path(first).exists():
         why = f"the page has all reports: give captures alone, without {first}"
         raise typer.BadParameter(why, param_hint="--html")
     require_folder(file, "--html")

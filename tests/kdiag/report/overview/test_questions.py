@@ -14,7 +14,10 @@ NAMES = sorted(
 )
 
 
-LISTS: dict[str, Any] = {"kept_exchanges": {"numbers": [1, 3], "packets": []}}
+LISTS: dict[str, Any] = {
+    "health": {"may_wait": [1]},
+    "kept_exchanges": {"numbers": [1, 3], "packets": []},
+}
 """Parameters that are lists, which have no default."""
 
 

@@ -14,7 +14,7 @@ def test_reports_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     head, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
 
     assert head == ["REPORT", "PARAMETERS", "QUESTION"]
-    assert [row[0] for row in rows] == report_names()
+    assert [row[0] for row in rows] == ["findings", *report_names()]
     assert ["compat", "target=4.0"] in [row[:2] for row in rows]
 
 
@@ -23,7 +23,7 @@ def test_reports_are_listed_for_programs(capsys: pytest.CaptureFixture[str]) -> 
     print_reports(AnswerFormat.JSON, has_headers=True)
     document = json.loads(capsys.readouterr().out)
 
-    assert [each["report"] for each in document["data"]] == report_names()
+    assert [each["report"] for each in document["data"]] == ["findings", *report_names()]
     (compat,) = (each for each in document["data"] if each["report"] == "compat")
     assert compat["parameters"] == [
         {

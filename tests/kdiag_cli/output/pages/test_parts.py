@@ -14,5 +14,5 @@ def test_parts_are_values() -> None:
 
     assert table.rows == [(PageLink("one", ""), Quantity(1, "1 ms"))]
     assert (table.note, table.left_out, table.more) == ("", 0, "")
-    assert Remark("note", "it is so") == ("note", "it is so", (), ())
+    assert Remark("note", "it is so") == Remark("note", "it is so", (), (), "")
     assert PageSection("a", "A", [Detail("x", "X", [], [])]).parts[0] == Detail("x", "X", [], [])

@@ -4,38 +4,31 @@ It needs the extras `report` and `html`: see `require_report_extra` and `ChartSc
 """
 
 import shlex
-import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from kdiag.clock import TimeRange
-from kdiag.errors import CaptureError
 from kdiag.exchange.line.phrase import count, size
 from kdiag.exchange.line.shown_time import span_of_days
-from kdiag.report.engine import Database, holds_tables, open_folder
+from kdiag.report.engine import Database
 from kdiag.report.overview.overview import Overview, read_overview
 from kdiag_cli.captures.more import command_for
 from kdiag_cli.captures.reading import CaptureResult, run_on_captures
-from kdiag_cli.captures.tables import tables_of
 from kdiag_cli.commands.report.page.findings import exchange_numbers, verdict_of
-from kdiag_cli.commands.report.page.judged import Judged, judge_captures, judge_folder
+from kdiag_cli.commands.report.page.judged import Judged
+from kdiag_cli.commands.report.page.judging import with_judged
 from kdiag_cli.commands.report.page.kept_exchanges import KeptExchanges
 from kdiag_cli.commands.report.page.sections import sections_of
 from kdiag_cli.exit_code import ExitCode
-from kdiag_cli.options.captures import CaptureInputs, TableContents
-from kdiag_cli.output.exchanges.text import not_understood_text
+from kdiag_cli.options.captures import CaptureInputs
 from kdiag_cli.output.pages.chart_script import ChartScript
 from kdiag_cli.output.pages.parts import PageSection
 from kdiag_cli.output.pages.script_page import write_script_page
 from kdiag_cli.output.terminal import say
 from kdiag_cli.output.units import age
 
-MEMORY_LIMIT: Final = "208MB"
-"""DuckDB's: what does not fit goes to a temporary folder. The rest of the program takes as much."""
-
-_CONTENTS: Final = TableContents(bodies=True, tcp=True)
 _MOST_NAMES: Final = 6
 
 
@@ -67,32 +60,14 @@ def run(target: PageTarget, inputs: CaptureInputs) -> ExitCode:
 
 def _run(target: PageTarget, inputs: CaptureInputs) -> ExitCode:
     script = ChartScript()
+
+    def write(database: Database, judged: Judged, read: CaptureResult | None) -> None:
+        _write(target, inputs, database, script, judged, read)
+
     try:
-        if len(inputs.files) == 1 and holds_tables(inputs.files[0]):
-            with open_folder(inputs.files[0], MEMORY_LIMIT, target.times) as database:
-                judged = judge_folder(database, target.times)
-                _write(target, inputs, database, script, judged)
-            return ExitCode.DONE
-        return _of_captures(target, inputs, script)
+        return with_judged(inputs, target.times, write, has_records=target.has_records)
     finally:
         script.discard()
-
-
-def _of_captures(target: PageTarget, inputs: CaptureInputs, script: ChartScript) -> ExitCode:
-    for each in inputs.files:
-        if "://" in each:
-            raise CaptureError(each, "holds no tables; captures there are read by kdiag pipeline")
-    with tempfile.TemporaryDirectory(prefix="kdiag-tables-") as folder:
-        contents = _CONTENTS._replace(records=target.has_records)
-        result = tables_of(inputs, Path(folder), contents, judges_traffic=True)
-        if not result.is_interrupted:
-            result.say_warnings()
-            with open_folder(folder, MEMORY_LIMIT) as whole:
-                judged = judge_captures(whole, result.findings)
-            judged.notes.extend(_lost(result))
-            with open_folder(folder, MEMORY_LIMIT, target.times) as database:
-                _write(target, inputs, database, script, judged, result)
-        return result.exit_code
 
 
 def _write(  # noqa: PLR0913, PLR0917 - what the page is of
@@ -101,7 +76,7 @@ def _write(  # noqa: PLR0913, PLR0917 - what the page is of
     database: Database,
     script: ChartScript,
     judged: Judged,
-    read: CaptureResult | None = None,
+    read: CaptureResult | None,
 ) -> None:
     """Write the page of tables, and of the reading of the captures that they were made of."""
     overview = read_overview(database, exchange_numbers(judged.findings))
@@ -123,19 +98,6 @@ def _write(  # noqa: PLR0913, PLR0917 - what the page is of
         target.file, f"Kafka traffic: {title}", lines, sections, script.text()
     )
     say(f"wrote {target.file}: {size(written)}")
-
-
-def _lost(result: CaptureResult) -> list[str]:
-    """Return what could not be read."""
-    warnings = [*result.totals.warnings]
-    if result.totals.gaps:
-        gaps, missing = count(result.totals.gaps, "gap"), size(result.totals.gap_bytes)
-        warnings.append(f"{gaps}: {missing} are missing in what was captured")
-    if result.totals.not_understood:
-        warnings.append(not_understood_text(result.totals))
-    if result.totals.closing_line:
-        warnings.append(result.totals.closing_line)
-    return warnings
 
 
 def _head(overview: Overview, names: Sequence[str], result: CaptureResult | None) -> Iterator[str]:

@@ -14,7 +14,6 @@ from kdiag.wire.api.offset_commit import (
 )
 from kdiag_cli.captures.tables import tables_of
 from kdiag_cli.commands.report.page.judged import judge_captures, judge_folder
-from kdiag_cli.commands.report.page.kept_exchanges import KeptExchanges
 from kdiag_cli.options.captures import CaptureInputs, TableContents
 from made_values.limited_connection import direction, facts_of
 from recordings.capture_tables import tables_of_items
@@ -23,8 +22,6 @@ from recordings.exchange_maker import make_connection, make_exchange
 from recordings.tcp_story import Story
 
 pytestmark = pytest.mark.thorough
-
-NONE = KeptExchanges([])
 
 
 def slow_story() -> Story:
@@ -49,14 +46,13 @@ def test_tables_are_judged_as_the_captures_that_they_were_made_of(tmp_path: Path
         expected = judge_captures(database, result.findings)
         told = judge_folder(database, ALWAYS)
 
-    assert told.findings.parts(NONE) == expected.findings.parts(NONE)
+    assert told.findings == expected.findings
     assert told.limits == expected.limits
     assert len(told.limits) == 1
     (note,) = told.notes
-    assert "KD4103" in note.title
-    titles = str(told.findings.parts(NONE))
-    assert "warning KD4104" in titles
-    assert "info KD3310" in titles
+    assert "KD4103" in note
+    ids = [each.id for each in told.findings]
+    assert ids.index("KD3310") < ids.index("KD4104"), "style comes last, though it is a warning"
 
 
 def test_what_tables_lack_is_named() -> None:
@@ -73,9 +69,13 @@ def test_what_tables_lack_is_named() -> None:
         partly = judge_folder(database, TimeRange(to_ns=1))
     del tables["tcp"], tables["batches"]
     with open_tables(tables) as database:
-        notes = [each.title for each in judge_folder(database, ALWAYS).notes]
+        judged = judge_folder(database, ALWAYS)
 
-    (_, traffic, groups, tcp) = notes
+    (traffic, groups, tcp) = judged.notes
+    assert judged.parts == [
+        "failed connections and missing answers (KD1101 to KD1407)",
+        "rebalances (KD3301 to KD3312)",
+    ]
     assert traffic.startswith(
         "Not judged: clients and brokers (KD4101 to KD5101): there is no table"
     )
@@ -84,7 +84,7 @@ def test_what_tables_lack_is_named() -> None:
         "1 refused request: make the tables without --no-bodies"
     )
     assert tcp.startswith("Not judged: what TCP did (KD6001 to KD6009): make the tables with --tcp")
-    (_, groups, of_two, times) = (each.title for each in partly.notes)
+    (_, groups, of_two, times) = partly.notes
     assert groups.startswith("Not judged: rebalances (KD3301 to KD3312): another release has")
     assert "what TCP did (KD6001 to KD6009), of 2 of 3 connections: " in of_two
-    assert "go on behind --to" in times
+    assert "continue after --to" in times
