@@ -16,6 +16,7 @@ from kdiag.errors import DecodeError
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.documents.document import DocumentEncoder
 from kdiag.exchange.documents.records import batch_json, iter_records_json
+from kdiag.exchange.model import Status
 from kdiag.exchange.side import Side
 from kdiag.report.tables.column import (
     BIGINT,
@@ -41,6 +42,7 @@ from kdiag.report.tables.exchanges import (
     VERSION,
     ExchangeFacts,
 )
+from kdiag.report.tables.outcomes import errors_by_partition
 from kdiag.wire import api_keys
 from kdiag.wire.primitives import uuid_text
 from kdiag.wire.records.batch import RecordBatch
@@ -56,6 +58,7 @@ class PlacedBatch(NamedTuple):
         topic_id: as on the wire.
         partition: its number.
         batch: the batch.
+        error: the error with which the broker refused it; None for none, or if it is not known.
     """
 
     batch_index: int
@@ -63,6 +66,7 @@ class PlacedBatch(NamedTuple):
     topic_id: str | None
     partition: int
     batch: RecordBatch
+    error: str | None = None
 
 
 class BatchFacts(Struct, gc=False):
@@ -79,6 +83,19 @@ class BatchFacts(Struct, gc=False):
     batch: RecordBatch
     header: dict[str, Any]
     exchange: ExchangeFacts
+
+
+def _flow(facts: BatchFacts) -> str:
+    """Return where a batch goes, or whether it was refused, as the column `flow` has it."""
+    exchange = facts.exchange
+    if exchange.api_key != api_keys.PRODUCE:
+        replica = exchange.replica_id
+        return "fetch" if replica is None or replica < 0 else "replicate"
+    if facts.placed.error is not None:
+        return "refused"
+    is_answered = exchange.response is not None and exchange.response.status is Status.OK
+    has_answer = exchange.exchange.pairing is not Status.NO_RESPONSE
+    return "unconfirmed" if has_answer and not is_answered else "produce"
 
 
 class RecordFacts(Struct, gc=False):
@@ -254,6 +271,21 @@ _OF_BATCH: Final[tuple[Column[BatchFacts], ...]] = (
         lambda of: of.header["isControl"],
     ),
     Column("crc_ok", BOOLEAN, "Whether its checksum fits.", lambda of: of.header["crcOk"]),
+    Column(
+        "error",
+        STRING,
+        "Name of the error with which the broker refused to write it; null if it did not, and"
+        " where no answer was seen.",
+        lambda of: of.placed.error,
+    ),
+    Column(
+        "flow",
+        STRING,
+        "`produce` for what was written, or sent with acks=0; `refused`; `unconfirmed` for what"
+        " was sent without an answer that could be read; `fetch` for what consumers got, and"
+        " `replicate` for what brokers got that follow.",
+        _flow,
+    ),
 )
 
 _OF_RECORD: Final[tuple[Column[RecordFacts], ...]] = (
@@ -357,10 +389,12 @@ def placed_batches(exchange: ExchangeFacts) -> Iterator[PlacedBatch]:
     if side is None or not side.batches:
         return
     index = 0
+    errors = errors_by_partition(exchange) if is_produce else {}
     fields = iter(side.batches)
     for topic, topic_id, partition in _partitions(side, exchange.names, is_produce=is_produce):
         for batch in next(fields, None) or ():
-            yield PlacedBatch(index, topic, topic_id, partition, batch)
+            error = errors.get((topic, partition)) if errors else None
+            yield PlacedBatch(index, topic, topic_id, partition, batch, error)
             index += 1
 
 

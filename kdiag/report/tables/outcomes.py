@@ -8,7 +8,7 @@
 What takes the bodies of exchanges otherwise, which tables may be without.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
@@ -16,12 +16,13 @@ from kdiag.diagnosis.traffic.changes import change_of, instance_of
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.model import Status
-from kdiag.exchange.outcomes import outcomes_of
+from kdiag.exchange.outcomes import MOST_OUTCOMES, outcomes_of
 from kdiag.report.tables.column import BROKERS, CHANGE, OUTCOMES, STRING, Column
 from kdiag.wire import api_keys
 from kdiag.wire.error_code import error_name
 
 _MOST_EQUAL: Final = 4_096
+_MOST_PARTITIONS: Final = 100_000
 
 Outcome = tuple[str | None, str | None, int | None]
 """The error of a part of an answer, its topic and its partition; None for each that it lacks."""
@@ -41,22 +42,28 @@ class HasDissection(Protocol):
         ...
 
 
-def batch_errors(facts: HasDissection) -> dict[tuple[str | None, int | None], str]:
-    """Return the errors of an answer by topic and partition."""
-    return {(topic, index): error for error, topic, index in outcomes(facts) or () if error}
-
-
 def outcomes(facts: HasDissection) -> Sequence[Outcome] | None:
     """Return the outcomes of an answer; None if there is none that could be read."""
+    found = _outcomes(facts, MOST_OUTCOMES)
+    return None if found is None else _equal(tuple(found))
+
+
+def errors_by_partition(facts: HasDissection) -> dict[tuple[str | None, int | None], str]:
+    """Return the errors of an answer by topic, or its id where no name is known, and partition."""
+    if not facts.dissection.error_code:
+        return {}
+    found = _outcomes(facts, _MOST_PARTITIONS) or ()
+    return {(topic, index): error for error, topic, index in found if error}
+
+
+def _outcomes(facts: HasDissection, most: int) -> Iterator[Outcome] | None:
     response = facts.dissection.response
     if response is None or response.status is not Status.OK:
         return None
     name = facts.names.name
-    return _equal(
-        tuple(
-            (error_name(code) if code else None, topic and (name(topic) or topic), index)
-            for code, topic, index in outcomes_of(response)
-        )
+    return (
+        (error_name(code) if code else None, topic and (name(topic) or topic), index)
+        for code, topic, index in outcomes_of(response, most)
     )
 
 

@@ -4,11 +4,7 @@
 -- parameter span_ns (bigint) = 1: its length.
 -- parameter blocks (bigint) = 20: into how many it is cut.
 SELECT
-    CASE
-        WHEN api = 'Produce' THEN 'produce'
-        WHEN coalesce(replica_id, -1) >= 0 THEN 'replicate'
-        ELSE 'fetch'
-    END AS flow,
+    flow,
     topic,
     least(
         $blocks - 1, CAST(floor(CAST(time_ns - $start_ns AS DOUBLE) * $blocks / $span_ns) AS BIGINT)

@@ -1,18 +1,14 @@
 -- How much is written and read over time, by topic and by client?
 --
--- Bytes are those of the batches, as compressed as they travel. `flow` is `produce`, `fetch` or
--- `replicate`, as in the report throughput.
+-- Bytes are those of the batches, as compressed as they travel. `flow` is as in the report
+-- throughput.
 --
 -- parameter start_ns (bigint) = 0: what bins count from.
 -- parameter width_ns (bigint) = 1000000000: of a bin.
 -- parameter most (bigint) = 8: how many topics and clients of a flow have a colour of their own.
 WITH flows AS (
     SELECT
-        CASE
-            WHEN api = 'Produce' THEN 'produce'
-            WHEN coalesce(replica_id, -1) >= 0 THEN 'replicate'
-            ELSE 'fetch'
-        END AS flow,
+        flow,
         (time_ns - $start_ns) // $width_ns AS bin,
         coalesce(topic, '(unknown)') AS topic,
         coalesce(nullif(client_id, ''), client_host) AS client,

@@ -1,7 +1,7 @@
 -- Which partitions are hot, and who heats them?
 --
 -- One row for each partition and flow, the one with the most bytes first; `flow` is `produce`,
--- `fetch` or `replicate`. `share_pct` is its part of all bytes of the flow, and `times_mean` how
+-- `fetch`, `replicate`, `refused` or `unconfirmed`, as in the report throughput. `share_pct` is its part of all bytes of the flow, and `times_mean` how
 -- many times the mean of its topic's partitions it has: a topic that is spread well has 1 in each,
 -- and one with a single partition nothing to spread. The client is the one with the most bytes.
 --
@@ -11,11 +11,7 @@
 -- wide: client_host, batches, bytes_per_s, partitions, client_share_pct, records
 WITH flows AS (
     SELECT
-        CASE
-            WHEN api = 'Produce' THEN 'produce'
-            WHEN coalesce(replica_id, -1) >= 0 THEN 'replicate'
-            ELSE 'fetch'
-        END AS flow,
+        flow,
         topic,
         partition,
         broker,

@@ -1,7 +1,8 @@
 -- Which keys are hot, and who heats them?
 --
 -- One row for each key of a topic and flow, the one with the most bytes first: those of keys and
--- values, uncompressed, without headers. `share_pct` is its part of all bytes of the topic and flow.
+-- values, uncompressed, without headers. `flow` is as in the report throughput. `share_pct` is its
+-- part of all bytes of the topic and flow.
 -- A frequent key makes its partition hot (see the report hot), however many partitions there are.
 -- Records without a key have one row, in which both `key` and `key_b64` are null; a key that is not
 -- UTF-8 is in `key_b64`. `unread` batches of the topic and flow could not be read and do not count.
@@ -13,16 +14,9 @@
 -- parameter rows (bigint) = 50: so many.
 -- parameter letters (bigint) = 100: so many of a key; keys that differ later are different ones.
 -- wide: client_host, key_b64, partitions, unread, client_share_pct
-WITH followers AS (
-    SELECT DISTINCT connection_id FROM exchanges WHERE replica_id >= 0
-),
-sized AS (
+WITH sized AS (
     SELECT
-        CASE
-            WHEN records.api = 'Produce' THEN 'produce'
-            WHEN followers.connection_id IS NOT NULL THEN 'replicate'
-            ELSE 'fetch'
-        END AS flow,
+        batches.flow,
         records.topic,
         records.partition,
         records.client_host,
@@ -35,7 +29,11 @@ sized AS (
             + length(rtrim(coalesce(records.key_b64, ''), '=')) * 3 // 4
             + length(rtrim(coalesce(records.value_b64, ''), '=')) * 3 // 4 AS size_bytes
     FROM records
-    LEFT JOIN followers ON followers.connection_id = records.connection_id
+    JOIN batches
+        ON batches.connection_id = records.connection_id
+        AND batches.time_ns = records.time_ns
+        AND batches.correlation_id = records.correlation_id
+        AND batches.batch_index = records.batch_index
     WHERE coalesce(records.topic, '') LIKE $topic
 ),
 by_topic AS (

@@ -1,20 +1,18 @@
 -- Who writes and reads which topics, how much, in what batches?
 --
 -- One row for each topic, client, codec and acks; `flow` is `produce`, `fetch` (consumers and share
--- consumers) or `replicate` (brokers that follow). Bytes are those of the batches, as compressed as
--- they travel. What is fetched twice counts twice. Rates are over the time between the first and
--- the last batch, and null where that is less than a millisecond.
+-- consumers) or `replicate` (brokers that follow). What brokers refused to write has rows of its
+-- own, with the flow `refused`, and so has what they did not answer, with the flow `unconfirmed`.
+-- Bytes are those of the batches, as compressed as they travel. What is fetched twice counts twice.
+-- Rates are over the time between the first and the last batch, and null where that is less than a
+-- millisecond.
 --
 -- parameter topic (string) = %: only topics like this, in LIKE's notation.
 -- wide: ms, largest_batch_bytes, records_per_batch, client_host, acks, partitions, records_per_s
 -- wide: batches, bytes_per_batch, compression, bytes_per_s
 WITH flows AS (
     SELECT
-        CASE
-            WHEN api = 'Produce' THEN 'produce'
-            WHEN coalesce(replica_id, -1) >= 0 THEN 'replicate'
-            ELSE 'fetch'
-        END AS flow,
+        flow,
         topic,
         partition,
         client_host,

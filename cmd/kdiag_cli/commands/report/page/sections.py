@@ -174,6 +174,10 @@ def _flows(overview: Overview) -> Iterator[PagePart]:
     said = {
         "produce topic": "written, by topic",
         "produce client": "written, by producer",
+        "refused topic": "refused, by topic",
+        "refused client": "refused, by producer",
+        "unconfirmed topic": "written without an answer, by topic",
+        "unconfirmed client": "written without an answer, by producer",
         "fetch topic": "read, by topic",
         "fetch client": "read, by consumer",
         "replicate topic": "replicated, by topic",
@@ -395,7 +399,7 @@ def _report(name: str, answer: ReportAnswer, kept: KeptExchanges, source: str) -
 
 
 def _of_flow(row: Row) -> dict[str, Any]:
-    api = "Produce" if row["flow"] == "produce" else "Fetch"
+    api = "Fetch" if row["flow"] in {"fetch", "replicate"} else "Produce"
     return {"api": api, "client_id": row["client_id"]}
 
 
