@@ -16,6 +16,6 @@ SELECT
     count(error) AS errors,
     count(CASE WHEN status = 'unanswered' THEN 1 END) AS unanswered,
     count(CASE WHEN status IN ('partial', 'malformed', 'unmatched') THEN 1 END) AS damaged,
-    count(CASE WHEN latency_us > greatest($least_us, $times * median_us) THEN 1 END) AS slow
+    count(CASE WHEN latency_us > $least_us AND latency_us > $times * median_us THEN 1 END) AS slow
 FROM exchanges
 LEFT JOIN usual USING (api_key)

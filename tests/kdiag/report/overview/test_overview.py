@@ -1,11 +1,17 @@
 import pytest
 
 from folders import CAPTURES
+from kdiag.clock import NS_PER_MS
+from kdiag.exchange.model import Exchange, Status
 from kdiag.report.engine import open_tables
 from kdiag.report.overview.overview import read_overview
 from kdiag.report.sql_report import report_names
 from kdiag.report.tables.catalog import TableChoice
-from recordings.capture_tables import tables_of
+from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kdiag.wire.api.join_group import JoinGroupRequest, JoinGroupResponse
+from kdiag.wire.schema import Struct
+from recordings.capture_tables import tables_of, tables_of_items
+from recordings.exchange_maker import START_NS, make_exchange
 
 pytestmark = pytest.mark.thorough
 
@@ -51,3 +57,37 @@ def test_a_capture_without_kafka_has_an_empty_overview() -> None:
     assert overview.span["exchanges"] == 0
     assert overview.bins.number == 1
     assert overview.kept == overview.latencies == []
+
+
+def took(latency_ms: int, request: Struct, response: Struct) -> Exchange:
+    """Return an exchange that took so long."""
+    exchange = make_exchange(request, response, version=4)
+    assert exchange.response is not None
+    exchange.response.first_byte_ns = START_NS + latency_ms * NS_PER_MS
+    return exchange
+
+
+def test_health_counts_what_went_wrong_and_no_wait_that_was_asked_for() -> None:
+    """A fetch may take half a second; a tenth of a second is slow where the others take 1 ms."""
+    failed = HeartbeatResponse(error_code=27)
+    exchanges = [
+        *(took(1, HeartbeatRequest(), HeartbeatResponse()) for _ in range(19)),
+        took(100, HeartbeatRequest(), failed),
+        took(101, HeartbeatRequest(), HeartbeatResponse()),
+        took(500, JoinGroupRequest(), JoinGroupResponse()),
+        make_exchange(HeartbeatRequest(), version=4, pairing=Status.UNANSWERED),
+        make_exchange(None, bytes(8), version=None, api_key=None, pairing=Status.UNMATCHED),
+    ]
+    for number, each in enumerate(exchanges, 1):
+        each.number = each.correlation_id = number
+    with open_tables(tables_of_items(*exchanges)) as database:
+        health = read_overview(database).health
+
+    assert health == {
+        "requests": 23,
+        "errors": 1,
+        "unanswered": 1,
+        "damaged": 1,
+        "slow": 1,
+        "retried": 1,
+    }

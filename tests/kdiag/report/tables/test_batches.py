@@ -2,7 +2,7 @@ from typing import Any
 
 from kdiag.exchange.context.topic_names import CLUSTER_METADATA_ID, TopicNames
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.model import Exchange
+from kdiag.exchange.model import Exchange, Status
 from kdiag.report.tables.batches import (
     BATCHES,
     RECORDS,
@@ -16,9 +16,11 @@ from kdiag.wire.api.fetch import FetchableTopicResponse, FetchRequest, FetchResp
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
 from kdiag.wire.api.produce import (
     PartitionProduceData,
+    PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
+    TopicProduceResponse,
 )
 from kdiag.wire.api.share_fetch import (
     PartitionData as SharePartitionData,
@@ -54,6 +56,35 @@ def batch_rows(exchange: Exchange, names: TopicNames | None = None) -> list[dict
         dict(zip(columns, head + batch_cells(facts, each), strict=True))
         for each in placed_batches(facts)
     ]
+
+
+def answer(*codes: int) -> ProduceResponse:
+    """Return an answer to a Produce request, with an error code for each partition."""
+    parts = [
+        PartitionProduceResponse(index=index, error_code=code) for index, code in enumerate(codes)
+    ]
+    topic = TopicProduceResponse(name="orders", topic_id=TOPIC_ID, partition_responses=parts)
+    return ProduceResponse(responses=[topic])
+
+
+def test_what_a_broker_refused_is_no_part_of_what_was_written() -> None:
+    """Each partition has its own error, and without an answer it is not known what became of it."""
+    batches = (make_batch(b"one"), make_batch(b"two"))
+    many = [make_batch(b"x")] * 300
+    exchanges = [
+        make_exchange(produce(*batches), answer(0, 19), version=9),
+        make_exchange(produce(*batches), answer(1234, 0), version=13),
+        make_exchange(produce(*batches), version=9, pairing=Status.UNANSWERED),
+        make_exchange(produce(*batches, acks=0), version=9, pairing=Status.NO_RESPONSE),
+        make_exchange(produce(*many), answer(*[0] * 299, 87), version=9),
+    ]
+    rows = [[(row["flow"], row["error"]) for row in batch_rows(each)] for each in exchanges]
+
+    assert rows[0] == [("produce", None), ("refused", "NOT_ENOUGH_REPLICAS")]
+    assert rows[1] == [("refused", "UNKNOWN(1234)"), ("produce", None)]
+    assert rows[2] == [("unconfirmed", None)] * 2
+    assert rows[3] == [("produce", None)] * 2
+    assert rows[4] == [("produce", None)] * 299 + [("refused", "INVALID_RECORD")]
 
 
 def record_rows(exchange: Exchange, *, show_secrets: bool = False) -> list[dict[str, Any]]:

@@ -275,7 +275,7 @@ def add_refusals(story: Story) -> None:
     story.ask("10.0.2.9", MetadataRequest(topics=[]), found, version=9)
 
 
-def refuse(  # noqa: PLR0913, PLR0917 - a fact for each
+def refuse(
     story: Story, client: str, topic: str, codes: Sequence[int], at_ms: int, **facts: Any
 ) -> None:
     """Add a Produce request with a part for each error code."""
