@@ -472,7 +472,10 @@ def _side_columns(side: str) -> tuple[Column[SideFacts], ...]:
 
 _OF_REQUEST: Final = _side_columns("request")
 _OF_RESPONSE: Final = _side_columns("response")
-_OF_EXCHANGE: Final = (*_HEAD, *_MENTIONS, *_OF_SOME_APIS, *OF_OUTCOMES)
+_OF_EXCHANGE: Final[tuple[Column[ExchangeFacts], ...]] = (
+    *(*_HEAD, *_MENTIONS, *_OF_SOME_APIS),
+    *OF_OUTCOMES,
+)
 
 EXCHANGES: Final = Table(
     "exchanges",
