@@ -4,7 +4,10 @@ A broker's error code is a value, not an exception: to a diagnosis it is a findi
 arguments are `ValueError` or `TypeError`. Anything else that escapes from kdiag is a bug.
 """
 
+import os
+import shlex
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -21,21 +24,53 @@ _LIBRARIES: Final = {
 
 
 def install_command(extra: str) -> str:
-    """Return the command that adds an extra to kdiag, by the program that installed it.
+    """Return the command that adds an extra to kdiag, by what installed it and from where.
 
-    `pipx` and `uv tool` make the environment anew: they are told the extras that are there, too.
+    `pipx` and `uv tool` make the environment anew: they are given the extras that are there, too. A
+    folder or file that kdiag was installed from is named again, as no index has it then. The `pip`
+    of an environment that is not active is named with its path.
 
-    Source: `pipx_metadata.json` of pipx, `uv-receipt.toml` of uv's tools, and `uv` in the
-    `pyvenv.cfg` of its environments.
+    Source: `pipx_metadata.json` of pipx, `uv-receipt.toml` of uv's tools, `uv` in the `pyvenv.cfg`
+    of its environments; PEP 610 (`direct_url.json`).
     """
     environment = Path(sys.prefix)
     if (environment / "pipx_metadata.json").exists():
-        return f"pipx install --force 'kdiag[{_with_present(extra)}]'"
+        return f"pipx install --force {_requirement(_with_present(extra))}"
     if (environment / "uv-receipt.toml").exists():
-        return f"uv tool install 'kdiag[{_with_present(extra)}]'"
+        return f"uv tool install --force {_requirement(_with_present(extra))}"
     facts = environment / "pyvenv.cfg"
-    is_uv = facts.exists() and "\nuv = " in facts.read_text(encoding="utf-8", errors="replace")
-    return f"{'uv ' * is_uv}pip install 'kdiag[{extra}]'"
+    is_active = not facts.exists() or os.environ.get("VIRTUAL_ENV") == sys.prefix
+    if facts.exists() and "\nuv = " in facts.read_text(encoding="utf-8", errors="replace"):
+        place = "" if is_active else f"--python {shlex.quote(str(environment))} "
+        return f"uv pip install {place}{_requirement(extra)}"
+    pip = "pip" if is_active else shlex.quote(_from_here(environment / "bin" / "pip"))
+    return f"{pip} install {_requirement(extra)}"
+
+
+def _from_here(path: Path) -> str:
+    """Return a path as it is shortest from the current folder."""
+    with suppress(OSError, ValueError):
+        return str(path.relative_to(Path.cwd()))
+    return str(path)
+
+
+def _requirement(extras: str) -> str:
+    """Return what to install, quoted for a shell: `kdiag[report]`, or its folder and extras."""
+    import json  # noqa: PLC0415 - these take 20 ms, of every start
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
+    from urllib.parse import unquote, urlsplit  # noqa: PLC0415
+
+    try:
+        source = json.loads(distribution("kdiag").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        source = {}
+    url = source.get("url", "")
+    if not url.startswith("file:"):
+        at = f" @ {'git+' * ('vcs_info' in source)}{url}" if url else ""
+        return shlex.quote(f"kdiag[{extras}]{at}")
+    path = unquote(urlsplit(url).path)
+    is_editable = source.get("dir_info", {}).get("editable", False)
+    return "-e " * is_editable + shlex.quote(f"{path}[{extras}]")
 
 
 def _with_present(extra: str) -> str:

@@ -2,7 +2,7 @@
 
 import gc
 import os
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 from typer._completion_classes import completion_init
@@ -14,83 +14,83 @@ from kdiag_cli.options.help_page import GroupPage
 COMMANDS: Final = {
     "decode": (
         "kdiag_cli.commands.decode.command",
-        "Name every request and response in packet captures.",
+        "Print each request and response in packet captures.",
     ),
     "tables": (
         "kdiag_cli.commands.report.tables",
-        "Explain the tables that captures become, column by column.",
+        "Explain the columns of the tables made from captures.",
     ),
     "query": (
         "kdiag_cli.commands.report.query",
-        "Ask a question about captures in SQL.",
+        "Answer a question about captures in SQL.",
     ),
     "report": (
         "kdiag_cli.commands.report.report",
-        "Answer a question that many have about captures.",
+        "Run a predefined report on captures.",
     ),
     "diff": (
         "kdiag_cli.commands.report.diff.command",
-        "Say what differs between two captures, and what is no more than noise.",
+        "Compare two captures; separate real changes from noise.",
     ),
     "pipeline": (
         "kdiag_cli.commands.pipeline.command",
-        "Make tables of captures on Spark, on this machine or on many.",
+        "Make the tables of many captures, on Spark.",
     ),
     "tune-buffers": (
         "kdiag_cli.commands.tune_buffers.command",
-        "Say which socket buffers are best: try them on brokers, or read captures.",
+        "Find the best socket buffer sizes.",
     ),
     "latency": (
         "kdiag_cli.commands.latency.command",
-        "Measure how long records take, and where: client, network or broker.",
+        "Measure how long records take, and where.",
     ),
     "check": (
         "kdiag_cli.commands.check.command",
-        "Check the way to a cluster, layer by layer, and what state it is in.",
+        "Test the connection to a cluster layer by layer.",
     ),
     "tail": (
         "kdiag_cli.commands.tail.command",
-        "Follow topics: print their records, exactly, from any offset or time.",
+        "Print the records of topics from any offset or time.",
     ),
     "find-coordinator": (
         "kdiag_cli.commands.find_coordinator.command",
-        "Ask every broker who coordinates a group, and if that is healthy.",
+        "Show the coordinator of a group, and its health.",
     ),
     "groups": (
         "kdiag_cli.commands.groups.command",
-        "Show every group: its state, members and lag; or all about some.",
+        "List consumer groups with state, members and lag.",
     ),
     "txn": (
         "kdiag_cli.commands.txn.command",
-        "Show open transactions, those that hang, and how to end them.",
+        "List open transactions, find hanging ones, abort them.",
     ),
     "rebalance": (
         "kdiag_cli.commands.rebalance.command",
-        "Say why groups rebalance: who, why, how long, who was slowest.",
+        "Explain rebalances: the cause and the slowest member.",
     ),
     "request": (
         "kdiag_cli.commands.request.command",
-        "Send any request of Kafka's protocol, and print the answer.",
+        "Send any request of Kafka's protocol.",
     ),
     "api-versions": (
         "kdiag_cli.commands.request.api_versions.command",
-        "Show which versions of Kafka's APIs the brokers speak, side by side.",
+        "Compare which API versions the brokers support.",
     ),
     "lab": (
         "kdiag_cli.commands.lab.command",
-        "Run a Kafka broker in this process, for clients and tests.",
+        "Run a Kafka cluster in one process, for tests.",
     ),
     "demo": (
         "kdiag_cli.commands.lab.demo.command",
-        "Show what kdiag does, on a Kafka of its own.",
+        "Show a fault and how kdiag finds it, in a lab.",
     ),
     "completion": (
         "kdiag_cli.commands.help.completion",
-        "Print a script that has a shell complete what you type.",
+        "Print shell completions, or write man pages.",
     ),
     "config": (
         "kdiag_cli.commands.config.command",
-        "Show the settings of the client and where each comes from.",
+        "Show the settings in force, and where each comes from.",
     ),
     "errcode": (
         "kdiag_cli.commands.help.errcode",
@@ -98,7 +98,7 @@ COMMANDS: Final = {
     ),
     "help": (
         "kdiag_cli.commands.help.command",
-        "Explain a topic, or list the topics.",
+        "Explain a topic, or search all topics for a word.",
     ),
 }
 """The module of each command, imported when the command runs, and its line in the help."""
@@ -112,32 +112,64 @@ PANELS: Final = {
         "tune-buffers",
         "request",
         "api-versions",
-        "lab",
-        "demo",
     ),
     "Groups": ("groups", "find-coordinator", "rebalance", "txn"),
+    "Lab": ("lab", "demo"),
     "Reference": ("help", "errcode", "config", "completion"),
 }
 """The headings of the help, with their commands."""
 
-_EXAMPLES: Final = """\b
-Examples:
-  kdiag demo
-  kdiag decode traffic.pcap
-  kdiag check -b localhost:9092
-  kdiag find-coordinator -b localhost:9092 orders
-  kdiag errcode NOT_COORDINATOR
-  kdiag decode --help
-  kdiag help
+_SYMPTOMS: Final = """\
+  kdiag decode traffic.pcap --summary     what is wrong in a capture
+  kdiag check -b HOST:PORT                why clients cannot connect
+  kdiag groups -b HOST:PORT               who lags, and why
+  kdiag rebalance explain traffic.pcap    why a group rebalances
+  kdiag report compat traffic.pcap        who breaks on Kafka 4
+  kdiag demo                              a fault and how it is found
 """
+
+_NAMES: Final = "\n".join(f"{panel:<10} {' '.join(names)}" for panel, names in PANELS.items())
+
+FIRST_SCREEN: Final = f"""\
+kdiag: why Apache Kafka misbehaves, from the wire
+
+{_SYMPTOMS}
+{_NAMES}
+
+kdiag help symptoms: which command for which trouble
+kdiag --help: what each command does
+"""
+"""What `kdiag` alone prints: fits any terminal, and needs no pager."""
+
+_EXAMPLES: Final = f"\b\nExamples:\n{_SYMPTOMS}"
 
 _GC_THRESHOLD: Final = 50_000
 """New objects until the next search for cycles. There are hardly any cycles, and with Python's own
 700 the search takes a tenth of a run that keeps thousands of exchanges."""
 
+
+class _Program(GroupPage):
+    """The program itself."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments; without any, print the first screen."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(FIRST_SCREEN, nl=False)
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; for a word that is none, name the command that was meant."""
+        if args[0] in self.commands or ctx.resilient_parsing or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        from kdiag_cli.options.wrong_words import command_meant  # noqa: PLC0415 - few need it
+
+        return ctx.fail(command_meant(args, self.commands))
+
+
 app = typer.Typer(
-    cls=GroupPage,
-    help="Diagnostics and protocol toolkit for Apache Kafka.",
+    cls=_Program,
+    help="Find out why Apache Kafka misbehaves, from the wire.",
     epilog=_EXAMPLES,
     no_args_is_help=True,  # on stdout, with exit code 0
     add_completion=False,  # `kdiag completion` prints better scripts

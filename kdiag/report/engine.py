@@ -3,8 +3,9 @@
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
@@ -316,10 +317,22 @@ def _refusal(error: duckdb.Error) -> ReportError:
     if column is not None and column[1] in _COLUMNS:
         what = "another table has it (kdiag tables), or an earlier release has written these tables"
         return ReportError("query", f"there is no column {column[1]} here: {what}: make them again")
+    near = "" if column is None else _nearest(column[1], _COLUMNS)
+    if column is not None and near:
+        what = f"{near}kdiag tables TABLE lists the columns of a table"
+        return ReportError("query", f"there is no column {column[1]}: {what}")
     if missing is None:
         lines = (line.strip() for line in _DRAWING.sub("", why).splitlines())
         return ReportError("query", "; ".join(line for line in lines if line))
     return missing_table(missing[1])
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    """Ask for the name that was meant, if one begins or is spelt alike."""
+    known = sorted(names)
+    alike = [each for each in known if each.startswith(name.lower())]
+    near = alike or get_close_matches(name.lower(), known, 1)
+    return f"did you mean {' or '.join(near[:3])}? " if near else ""
 
 
 def missing_table(name: str) -> ReportError:
@@ -333,5 +346,5 @@ def missing_table(name: str) -> ReportError:
     elif name in TABLES:
         what = "an earlier release has written these tables: make them again"
     else:
-        what = "kdiag tables lists what there is"
+        what = f"{_nearest(name, TABLES)}kdiag tables lists the tables"
     return ReportError("query", f"there is no table {name}: {what}")

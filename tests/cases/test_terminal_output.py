@@ -14,7 +14,7 @@ from kdiag.clock import ManualClock
 from kdiag.diagnosis.buffers.facts import LoadDirection
 from kdiag.diagnosis.buffers.findings import Measured
 from kdiag.diagnosis.buffers.report import report as buffer_report
-from kdiag.diagnosis.check.report import NOT_COME_TO, CheckRow, CheckStage, CheckStatus
+from kdiag.diagnosis.check.report import NOT_REACHED, CheckRow, CheckStage, CheckStatus
 from kdiag.lab.fault.control.control_port import ControlPort
 from kdiag.lab.fault.fault_book import FaultBook
 from kdiag.report.sql_report import report_names
@@ -272,4 +272,4 @@ def _rows() -> Iterator[CheckRow]:
             took_ns=9,
             detail=why,
         )
-    yield CheckRow(stage=CheckStage.ACLS, status=CheckStatus.SKIPPED, detail=NOT_COME_TO)
+    yield CheckRow(stage=CheckStage.ACLS, status=CheckStatus.SKIPPED, detail=NOT_REACHED)

@@ -3,9 +3,11 @@
 It needs the extra `report`: see `require_report_extra`.
 """
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+from kdiag.exchange.line.phrase import count
 from kdiag.exchange.selection import Selection
 from kdiag.report.parquet import ParquetTables
 from kdiag_cli.captures.printer import Printer, SortedPrinter
@@ -54,3 +56,13 @@ def tables_of(
         return reading.read(printer, selection, judges_traffic=judges_traffic)
     finally:
         tables.discard()  # what was not finished
+
+
+def written_text(folder: Path) -> str:
+    """Return which tables a folder has, with their rows, for people."""
+    from pyarrow.parquet import read_metadata  # noqa: PLC0415 - an extra
+
+    rows = {each.stem: read_metadata(each).num_rows for each in sorted(folder.glob("*.parquet"))}
+    tables = ", ".join(f"{name} {number:,}" for name, number in rows.items() if number)
+    question = shlex.join(["kdiag", "query", str(folder), "SELECT ..."])
+    return f"wrote {count(sum(rows.values()), 'row')} to {folder} ({tables}): {question}"

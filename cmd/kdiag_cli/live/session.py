@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.configured_client import configured_client
 from kdiag.clock import NS_PER_MS, Clock, SystemClock
+from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Exchange
 from kdiag_cli.live.debug_log import debug_log
 from kdiag_cli.options.live import LiveOptions, client_config
@@ -105,10 +107,32 @@ def _listeners(options: LiveOptions, opened: ExitStack) -> Iterator[OnExchange]:
     if options.write is not None:
         from kdiag.pcap.writer.exchange_writer import ExchangeWriter  # noqa: PLC0415 - 10 ms
 
-        yield opened.enter_context(ExchangeWriter(options.write)).write
+        writer = ExchangeWriter(options.write)
+        recording = _Recording(options.write, writer.write)
+        opened.callback(recording.say)  # after the writer is closed
+        opened.enter_context(writer)
+        yield recording.write
     if options.trace:
         from kdiag_cli.live.trace import Trace  # noqa: PLC0415 - 20 ms
 
         yield opened.enter_context(Trace(Output(sys.stderr))).exchange
     if options.debug:
         yield lambda _: None  # so that logins are observed, and logged
+
+
+class _Recording:
+    """Counts the exchanges that are written to a capture, and says so at the end."""
+
+    def __init__(self, path: Path, write: OnExchange) -> None:
+        self._path = path
+        self._write = write
+        self._count = 0
+
+    def write(self, exchange: Exchange) -> None:
+        """Write an exchange."""
+        self._write(exchange)
+        self._count += 1
+
+    def say(self) -> None:
+        """Say how many were written, and how they are read."""
+        say(f"wrote {count(self._count, 'exchange')} to {self._path}: kdiag decode {self._path}")

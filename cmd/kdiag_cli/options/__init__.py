@@ -8,4 +8,5 @@ results         findings that fail a command, headers of tables, the extra that 
 quantities      durations, sizes, rates and moments
 apis            names of APIs
 completion      names that a shell completes
+wrong_words     what was meant by a word that is no command, or stands in the wrong place
 """

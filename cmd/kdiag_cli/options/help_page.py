@@ -5,9 +5,13 @@
     options by heading             `_HEADINGS`, whatever order the command declares them in
     what else the command says     behind the first blank line of its epilog
 
+`-h` is shorter: options that many commands have are names in one line for each heading, and what
+else the command says is left out.
+
 In a pipe a page is text; on a terminal that it does not fit on, `$PAGER` or less shows it.
 """
 
+import re
 import shutil
 import signal
 import sys
@@ -17,6 +21,7 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 
 import typer
+from typer._click.formatting import HelpFormatter
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
@@ -57,6 +62,21 @@ _HEADINGS: Final[Mapping[str, frozenset[str]]] = {
             --password --password-file --profile --rack --verbose -X""",
     }.items()
 }
+_MANY_HAVE: Final = """
+    --as-version --color --csv-safe --debug --fail-on --help-json --no-headers --pager
+    --timeout --trace --verbose --wide --write --config --profile --password-file
+    --allow-programs --bootstrap-server -X --keylog --topic-ids --separate-networks
+    --each-interface --decode-as --max-frame --max-memory --max-waiting
+"""
+_SHARED: Final = frozenset(_MANY_HAVE.split())
+"""Options that many commands have: names alone in the short help."""
+
+_INNER_HYPHEN: Final = re.compile(r"(?<=[\w-])-(?=\w)")
+_WHOLE_HYPHEN: Final = "\u2011"  # at which lines are not broken; no text has it
+_LONG: Final = "--help"
+_HELP_WORDS: Final = "kdiag.help_words"
+"""In the `meta` of a context: the words of the innermost command line, of a group's too."""
+
 _REST: Final = "Options"
 _TEXTS: Final = frozenset({None, "table", "wide", "text"})
 """Values of `--output` that people read."""
@@ -77,7 +97,37 @@ class Colour(StrEnum):
     NEVER = "never"
 
 
-class CommandPage(TyperCommand):
+class _WholeWords(HelpFormatter):
+    """Writes a page, and breaks no line at a hyphen: `--help-json` is one word."""
+
+    def write(self, string: str) -> None:
+        """Write text, with the hyphens that it is to have."""
+        super().write(string.replace(_WHOLE_HYPHEN, "-"))
+
+    def write_text(self, text: str) -> None:
+        """Write paragraphs."""
+        super().write_text(_whole(text))
+
+    def write_dl(self, rows: Any, *args: Any, **more: Any) -> None:
+        """Write a list of terms with what they mean."""
+        super().write_dl([(_whole(term), _whole(text)) for term, text in rows], *args, **more)
+
+
+def _whole(text: str) -> str:
+    return _INNER_HYPHEN.sub(_WHOLE_HYPHEN, text)
+
+
+class _Page:
+    """What the pages of commands and of groups have in common."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the page as text."""
+        formatter = _WholeWords(width=ctx.terminal_width, max_width=ctx.max_content_width)
+        self.format_help(ctx, formatter)  # type: ignore[attr-defined]
+        return formatter.getvalue().rstrip("\n")
+
+
+class CommandPage(_Page, TyperCommand):
     """A command whose page is laid out as above, with the options that every command has."""
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -87,7 +137,10 @@ class CommandPage(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line, and keep it as it was."""
-        ctx.meta[ARGUMENTS] = [*args]
+        ctx.meta[ARGUMENTS] = ctx.meta[_HELP_WORDS] = [*args]
+        arguments = [each for each in self.params if each.param_type_name == "argument"]
+        if "bootstrap_server" in {each.name for each in self.params} and not ctx.resilient_parsing:
+            self._expect_no_address(ctx, args, takes_any=bool(arguments))
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -101,19 +154,35 @@ class CommandPage(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the page."""
+        is_short = _is_short(ctx)
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         examples, _, rest = (self.epilog or "").partition("\n\n")
         _write_block(formatter, examples)
-        _write_parameters(self.get_params(ctx), ctx, formatter)
-        _write_block(formatter, rest)
+        _write_parameters(self.get_params(ctx), ctx, formatter, is_short=is_short)
+        if is_short:
+            _write_block(formatter, f"\b\n{_path(ctx)} --help shows all of it.")
+        else:
+            _write_block(formatter, rest)
+
+    def _expect_no_address(self, ctx: Any, args: list[str], *, takes_any: bool) -> None:
+        """Fail with the right command if an address stands where it should be behind `-b`."""
+        if not any(":" in each for each in args):
+            return
+        from kdiag_cli.options.wrong_words import address_meant  # noqa: PLC0415 - few need it
+
+        _, extra, _ = self.make_parser(ctx).parse_args([*args])
+        named = extra if not takes_any else ()
+        meant = address_meant(_path(ctx), args, named)
+        if meant is not None and (takes_any or named):
+            ctx.fail(meant)
 
     def get_help_option(self, ctx: Any) -> Any:
         """Return the option `--help`, which shows the page."""
         return _showing(super().get_help_option(ctx))
 
 
-class GroupPage(TyperGroup):
+class GroupPage(_Page, TyperGroup):
     """A program, or a command with others below it, by the headings of their `rich_help_panel`."""
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -149,6 +218,7 @@ class GroupPage(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments; who gives none wants to see the page, and that is no mistake."""
+        ctx.meta[_HELP_WORDS] = [*args]
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
             show_page(ctx.get_help())
             ctx.exit()
@@ -291,21 +361,41 @@ def _write_block(formatter: Any, text: str) -> None:
             formatter.write_text(text.strip("\n"))
 
 
-def _write_parameters(params: Iterable[Any], ctx: Any, formatter: Any) -> None:
-    """Write arguments, and options under their headings."""
+def _write_parameters(
+    params: Iterable[Any], ctx: Any, formatter: Any, *, is_short: bool = False
+) -> None:
+    """Write arguments, and options under their headings; in short, shared ones by name alone."""
     sections: dict[str, list[tuple[str, str]]] = {
         name: [] for name in ("Arguments", *_HEADINGS, _REST)
     }
+    shared: dict[str, list[str]] = {}
     for each in params:
         record = each.get_help_record(ctx)
         if record is not None:
             is_option = each.param_type_name == "option"
             name = _heading(each) if is_option else "Arguments"
-            sections.setdefault(name, []).append(record)
+            if is_short and is_option and not _SHARED.isdisjoint(each.opts):
+                shared.setdefault(name, []).append(each.opts[0])
+            else:
+                sections.setdefault(name, []).append(record)
     for name, rows in sections.items():
         if rows:
             with formatter.section(name):
                 formatter.write_dl(rows)
+    if shared:
+        with formatter.section("Shared by many commands"):
+            formatter.write_dl([(name, " ".join(names)) for name, names in shared.items()])
+
+
+def _path(ctx: Any) -> str:
+    """Return the names of a command, whatever the program was started by."""
+    return " ".join(["kdiag", *ctx.command_path.split()[1:]])
+
+
+def _is_short(ctx: Any) -> bool:
+    """Return whether a page was asked for by `-h`."""
+    words = ctx.meta.get(_HELP_WORDS, ())
+    return "-h" in words and _LONG not in words
 
 
 def _heading(option: Any) -> str:

@@ -10,7 +10,7 @@ from kdiag.diagnosis.check.exposure import judge_exposure
 from kdiag.diagnosis.check.facts import CheckFacts
 from kdiag.diagnosis.check.listeners import judge_listeners
 from kdiag.diagnosis.check.report import (
-    NOT_COME_TO,
+    NOT_REACHED,
     CheckPart,
     CheckRow,
     CheckStage,
@@ -54,5 +54,5 @@ def _skipped(whole: CheckPart, facts: CheckFacts) -> list[CheckRow]:
         }
     missing = [stage for stage in CheckStage if stage not in reported | absent]
     return [
-        CheckRow(stage=stage, status=CheckStatus.SKIPPED, detail=NOT_COME_TO) for stage in missing
+        CheckRow(stage=stage, status=CheckStatus.SKIPPED, detail=NOT_REACHED) for stage in missing
     ]

@@ -12,7 +12,7 @@ from kdiag.findings.finding import Finding, worst
 if TYPE_CHECKING:
     from kdiag.findings.rule import Severity
 
-NOT_COME_TO: Final = "not come to"
+NOT_REACHED: Final = "not reached"
 """The detail of a stage that was not checked because of an earlier failure."""
 
 

@@ -28,7 +28,7 @@ from kdiag.lab.security.private_file import write_private
 
 CLIENT_NAME: Final = "client"
 
-_LIFE: Final = dt.timedelta(days=30)
+_LIFE: Final = dt.timedelta(days=90)  # longer than the 30 days before which kdiag warns
 _SINCE: Final = dt.timedelta(days=1)
 _MAY_SIGN: Final = x509.KeyUsage(
     key_cert_sign=True,

@@ -53,8 +53,10 @@ from kdiag.errors import (
     RequestTimeoutError,
     WakeupError,
 )
+from kdiag.exchange.line.phrase import count
 from kdiag.probe.tail.follower import REFRESH_NS
 from kdiag.probe.tail.offset_spec import At, Position
+from kdiag.probe.tail.offsets import StartAndStop
 from kdiag.probe.tail.pending_offsets import TransactionWatch
 from kdiag.probe.tail.placement import Placement, TailRequest, select_now
 from kdiag.probe.tail.topic_selection import TopicSelector
@@ -302,6 +304,7 @@ class GroupTail:
         self._printed.update(starts)
         self._settled.update({key: _committed(waiting[key]) for key in spans})
         self._explain_given(starts, waiting)
+        self._explain_end({key: spans[key] for key in spans if waiting[key] is None})
         if self._request.commits:  # or the next run of `-o end` would begin at a later end
             self._commit(spans, is_first=True)
         self._fetcher.recovery.unplaced(self._placement.unplaced, self._placement.errors)
@@ -345,6 +348,20 @@ class GroupTail:
         if parts:
             text = f"{self._who}: given {' and '.join(parts)}"
             self._notices.append(Notice(NoticeKind.GIVEN, text))
+
+    def _explain_end(self, spans: Mapping[PartitionKey, StartAndStop]) -> None:
+        """Say how to read the records before the end, where the end is a start by default."""
+        tail = self._request.tail
+        if tail.offsets.start is not None or usual_start(tail).at is not At.END:
+            return
+        skipped = {key: each.start - each.first for key, each in spans.items()}
+        records = sum(skipped.values())
+        if records > 0:
+            text = (
+                f"no commits: starting at the end of {count(len(skipped), 'partition')}; "
+                f"--from-beginning reads the {count(records, 'record')} there"
+            )
+            self._notices.append(Notice(NoticeKind.GIVEN, f"{self._who}: {text}"))
 
     def _refresh(self, now_ns: int) -> None:
         """Look for new leaders, and for transactions that hold partitions back, now and then."""

@@ -183,8 +183,8 @@ def _position(text: str) -> Position:
         return Position(At.BEGINNING)
     if text in {"end", "latest", "newest"}:
         return Position(At.END)
-    if text == "stored":
-        why = "kdiag tail joins no group and has no stored offset; see `kdiag help tail`"
+    if text in {"stored", "committed"}:
+        why = "a group has committed offsets: kdiag tail TOPIC -g GROUP reads from its commits"
         raise ConfigError(text, _OPTION, why)
     sign, digits = (text[0], text[1:]) if text[:1] in {"+", "-"} else ("", text)
     if not (digits.isascii() and digits.isdigit()) or int(digits) > _MAX_OFFSET:

@@ -64,7 +64,7 @@ def check(  # noqa: PLR0913 - a parameter for each option
     no_headers: NoHeaders = False,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
-    """Check the way to a cluster, layer by layer, and what state it is in."""
+    """Test the connection to a cluster layer by layer."""
     from kdiag_cli.commands.check import options, run  # noqa: PLC0415 - 75 ms that --help spares
 
     chosen = options.CheckOptions(

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from kdiag.diagnosis.check.report import (
-    NOT_COME_TO,
+    NOT_REACHED,
     CheckPart,
     CheckRow,
     CheckStage,
@@ -69,8 +69,8 @@ def print_rows(output: Output, rows: Sequence[CheckRow], *, has_headers: bool = 
 
 def _lines(rows: Sequence[CheckRow]) -> Iterator[tuple[str, str, str, str]]:
     """Yield status, stage, time and text; rows that say the same are one line."""
-    missed = [row.stage for row in rows if row.detail == NOT_COME_TO]
-    rows = [row for row in rows if row.detail != NOT_COME_TO]
+    missed = [row.stage for row in rows if row.detail == NOT_REACHED]
+    rows = [row for row in rows if row.detail != NOT_REACHED]
     for (stage, status, detail), same in groupby(rows, _sameness):
         alike = list(same)
         targets = list(dict.fromkeys(row.target for row in alike if row.target))
@@ -78,7 +78,7 @@ def _lines(rows: Sequence[CheckRow]) -> Iterator[tuple[str, str, str, str]]:
         what = ": ".join(filter(None, (listed(targets, _SHOWN_TARGETS), detail)))
         yield status, stage, _time(max(times, default=None)), what
     if missed:
-        yield CheckStatus.SKIPPED, "", "", f"{NOT_COME_TO}: {', '.join(missed)}"
+        yield CheckStatus.SKIPPED, "", "", f"{NOT_REACHED}: {', '.join(missed)}"
 
 
 def _sameness(row: CheckRow) -> tuple[str, str, str]:

@@ -65,7 +65,7 @@ Exit codes: 0 done, 2 the file cannot be read, or a profile is there already.
 
 app = typer.Typer(
     cls=GroupPage,
-    help="Show the settings of the client and where each comes from.",
+    help="Show the settings in force, and where each comes from.",
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,

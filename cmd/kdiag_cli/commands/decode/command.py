@@ -220,7 +220,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
         bool, typer.Option("--show-secrets", help="Do not redact passwords and tokens.")
     ] = False,
 ) -> None:
-    """Name every request and response in packet captures.
+    """Print each request and response in packet captures.
 
     Reads pcap and pcapng, packed (gzip, zstd, lz4, xz, bzip2) or not, and finds Kafka on any
     port. Prints one line for each request with its response.

@@ -71,10 +71,11 @@ def _run(options: DecodeOptions) -> ExitCode:
 def _write_tables(options: DecodeOptions, folder: Path) -> ExitCode:
     """Write the tables of `--output parquet`."""
     require_report_extra()
-    from kdiag_cli.captures.tables import tables_of  # noqa: PLC0415 - pyarrow is an extra
+    from kdiag_cli.captures.tables import tables_of, written_text  # noqa: PLC0415 - an extra
 
     result = tables_of(options.inputs, folder, options.contents, options.selection)
     _say_end(result)
+    say(written_text(folder))
     return result.exit_code
 
 

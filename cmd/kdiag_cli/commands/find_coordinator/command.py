@@ -83,7 +83,7 @@ def find_coordinator(  # noqa: PLR0913 - a parameter for each option
     ] = False,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
-    """Ask every broker who coordinates a group, and if that is healthy."""
+    """Show the coordinator of a group, and its health."""
     from kdiag_cli.commands.find_coordinator import options, run  # noqa: PLC0415 - 85 ms, not for --help
 
     chosen = options.FindCoordinatorOptions(

@@ -163,7 +163,7 @@ def groups(  # noqa: PLR0913 - a parameter for each option
     csv_safe: CsvSafe = False,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
-    """Show every group: its state, members and lag; or all about some."""
+    """List consumer groups with state, members and lag."""
     from kdiag_cli.commands.groups import options, run  # noqa: PLC0415 - 85 ms, not for --help
 
     chosen = options.GroupsOptions(

@@ -1,4 +1,4 @@
-"""`kdiag help`: topics that belong to no single command, on a terminal or as Markdown, and a search."""
+"""`kdiag help`: topics on a terminal or as Markdown, and the search for a word in them."""
 
 from typing import Annotated, Final
 
@@ -47,7 +47,7 @@ def show(
         ),
     ] = None,
 ) -> None:
-    """Explain a topic, or list the topics.
+    """Explain a topic, or search all topics for a word.
 
     A word that is no topic is searched for in all of them. In a pipe a topic is Markdown.
     """

@@ -35,7 +35,7 @@ class Shell(StrEnum):
 def completion(
     shell: Annotated[Shell, typer.Argument(help="The shell that the script is for.")],
 ) -> None:
-    """Print a script that has a shell complete what you type."""
+    """Print shell completions, or write man pages."""
     output = Output()
     output.write((SCRIPTS / f"kdiag.{shell}").read_bytes())
     output.flush()

@@ -1,6 +1,6 @@
 """Where the topics speak of a word: `kdiag help kerberos`, `kdiag help ssl`.
 
-    find_sections("ssl")     # [Section("connecting", "Which fault it is", 12), ...]
+    find_sections("ssl")     # [Section("connecting", "Two faults that hide", 12), ...]
 
 A synonym is searched for as the word that the topics use, and its own topic comes first.
 """
@@ -66,12 +66,12 @@ class Section(NamedTuple):
     Attributes:
         topic: its name.
         heading: of the part; the topic's title for its beginning.
-        count: how often the word is in it, more for one in the heading.
+        weight: how often the word is in it, more for one in the heading.
     """
 
     topic: str
     heading: str
-    count: int
+    weight: int
 
 
 def find_sections(word: str) -> list[Section]:
@@ -83,9 +83,9 @@ def find_sections(word: str) -> list[Section]:
     best: dict[str, Section] = {}
     for name, path in topic_files().items():
         for section in _sections(name, path.read_text(encoding="utf-8"), pattern):
-            if section.count > best.get(name, Section(name, "", 0)).count:
+            if section.weight > best.get(name, Section(name, "", 0)).weight:
                 best[name] = section
-    ranked = sorted(best.values(), key=lambda each: (each.topic != first, -each.count))
+    ranked = sorted(best.values(), key=lambda each: (each.topic != first, -each.weight))
     return ranked[:_MOST]
 
 

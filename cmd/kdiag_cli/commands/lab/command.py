@@ -77,7 +77,7 @@ class StartByDefault(DefaultGroup):
 
 app = typer.Typer(
     cls=StartByDefault,
-    help="Run a Kafka broker in this process, for clients and tests.",
+    help="Run a Kafka cluster in one process, for tests.",
     epilog=f"{EXAMPLES.partition(BLANK)[0]}{BLANK}\b\nOptions: kdiag lab start --help",
     add_completion=False,
     rich_markup_mode=None,

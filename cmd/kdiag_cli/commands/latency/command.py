@@ -158,7 +158,7 @@ def latency(  # noqa: PLR0913 - a parameter for each option
     no_headers: NoHeaders = False,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
-    """Measure how long records take, and where: client, network or broker."""
+    """Measure how long records take, and where."""
     chosen = LatencyOptions(
         topic=topic,
         writes_to_topic=is_writing,

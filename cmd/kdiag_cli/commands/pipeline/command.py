@@ -56,7 +56,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Make tables of captures on Spark, on this machine or on many.",
+    help="Make the tables of many captures, on Spark.",
 )
 
 _RUN_EXAMPLES: Final = """\b

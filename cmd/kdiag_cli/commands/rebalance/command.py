@@ -49,7 +49,7 @@ cut; a partition had no leader), 130 interrupted.
 
 app = typer.Typer(
     cls=GroupPage,
-    help="Say why groups rebalance: who, why, how long, who was slowest.",
+    help="Explain rebalances: the cause and the slowest member.",
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,

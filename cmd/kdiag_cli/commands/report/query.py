@@ -75,7 +75,7 @@ def query(  # noqa: PLR0913 - a parameter for each option
     decode_as: DecodeAs = None,
     each_interface: EachInterface = False,
 ) -> None:
-    """Ask a question about captures in SQL.
+    """Answer a question about captures in SQL.
 
     kdiag tables lists the tables and their columns. The query can read nothing else.
     """

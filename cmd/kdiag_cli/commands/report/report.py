@@ -1,5 +1,6 @@
 """`kdiag report`: its arguments and options; it answers questions that many have."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +44,7 @@ from kdiag_cli.options.results import (
     require_report_extra,
 )
 from kdiag_cli.output.answer import AnswerFormat
+from kdiag_cli.output.terminal import say
 
 EXAMPLES = """\b
 Examples:
@@ -100,7 +102,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
     decode_as: DecodeAs = None,
     each_interface: EachInterface = False,
 ) -> None:
-    """Answer a question that many have about captures.
+    """Run a predefined report on captures.
 
     Clients and their libraries, who breaks on Kafka 4, who talks to whom, latency, what
     was slow and why, waits, errors, retries, rebalances, throughput, hot partitions.
@@ -137,6 +139,7 @@ def report(  # noqa: PLR0913 - a parameter for each option
             raise typer.BadParameter("findings are rules, not SQL", param_hint="'-p' and '--sql'")
         form = AnswerForm(output, not no_headers, wide, csv_safe)
         raise typer.Exit(_print_findings(inputs, form, TimeRange(from_, to), timeout))
+    _expect_report(name, files or ())
     query = read_query(name, parameter or [])
     if sql is not None:
         print_sql(query, sql.value)
@@ -170,6 +173,19 @@ def _print_findings(
     from kdiag_cli.commands.report.findings import run  # noqa: PLC0415 - duckdb is an extra
 
     return run(inputs, form, times, timeout_ns)
+
+
+def _expect_report(name: str, files: Sequence[str]) -> None:
+    """End the program with the right command if arguments are in each other's place."""
+    names = report_names()
+    if name in names and not any("=" in each for each in files):
+        return
+    from kdiag_cli.options.wrong_words import report_meant  # noqa: PLC0415 - few need it
+
+    meant = report_meant(name, files, names)
+    if meant is not None:
+        say(meant)
+        raise typer.Exit(ExitCode.USAGE)
 
 
 def _write_page(

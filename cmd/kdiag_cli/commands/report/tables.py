@@ -40,7 +40,7 @@ def tables(
     no_headers: NoHeaders = False,
     wide: Wide = False,
 ) -> None:
-    """Explain the tables that captures become, column by column.
+    """Explain the columns of the tables made from captures.
 
     They are what kdiag query and kdiag report read, and what kdiag decode --output parquet writes.
     """

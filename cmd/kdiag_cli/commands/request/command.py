@@ -100,7 +100,7 @@ def request(  # noqa: PLR0913 - a parameter for each option
     fail_on: FailOn = Severity.ERROR,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
-    """Send any request of Kafka's protocol, and print the answer."""
+    """Send any request of Kafka's protocol."""
     from kdiag_cli.commands.request import options, run  # noqa: PLC0415 - 85 ms that --help spares
 
     chosen = options.RequestOptions(

@@ -225,7 +225,7 @@ def tail(  # noqa: PLR0913 - a parameter for each option
     ] = False,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
-    """Follow topics: print their records, exactly, from any offset or time."""
+    """Print the records of topics from any offset or time."""
     from kdiag_cli.commands.tail import options, resume, run  # noqa: PLC0415 - 95 ms that --help spares
 
     chosen = options.TailOptions(

@@ -108,7 +108,7 @@ def tune_buffers(  # noqa: PLR0913 - a parameter for each option
     fail_on: FailOn = Severity.ERROR,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
-    """Say which socket buffers are best: try them on brokers, or read captures.
+    """Find the best socket buffer sizes.
 
     With -b it tries sizes of buffers on a topic of its own, which it removes, and says what holds
     the path: buffers of either end, batches, or fetches. With captures it says what limits each

@@ -54,7 +54,7 @@ class ListByDefault(DefaultGroup):
 
 app = typer.Typer(
     cls=ListByDefault,
-    help="Show open transactions, those that hang, and how to end them.",
+    help="List open transactions, find hanging ones, abort them.",
     add_completion=False,
     rich_markup_mode=None,
 )

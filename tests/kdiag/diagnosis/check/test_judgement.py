@@ -1,5 +1,5 @@
 from kdiag.diagnosis.check.judgement import judge
-from kdiag.diagnosis.check.report import NOT_COME_TO, CheckStage, CheckStatus
+from kdiag.diagnosis.check.report import NOT_REACHED, CheckStage, CheckStatus
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.metadata import MetadataResponse
 from made_values.check_subject import endpoint, facts, refused, visit
@@ -29,7 +29,7 @@ def test_what_was_not_come_to_is_told() -> None:
 
     skipped = [row.stage for row in report.rows if row.status is CheckStatus.SKIPPED]
     assert skipped == list(CheckStage)[2:]
-    assert {row.detail for row in report.rows[2:]} == {NOT_COME_TO}
+    assert {row.detail for row in report.rows[2:]} == {NOT_REACHED}
 
 
 def test_a_quick_check_ends_with_metadata() -> None:

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from kdiag.clock import ManualClock
-from kdiag.errors import ConfigError
+from kdiag.errors import ConfigError, install_command
 from kdiag.net.sasl.settings import SaslSettings, make_mechanism, mechanism_maker
 from tiers.cases import for_each
 
@@ -108,7 +108,7 @@ def test_an_extra_that_is_missing_is_named_with_the_command(
 
     assert (error.value.key, error.value.origin) == ("sasl.mechanism", "client.properties:3")
     assert "credentials of AWS need botocore: " in error.value.why
-    assert error.value.why.endswith("pip install 'kdiag[aws]'")
+    assert error.value.why.endswith(install_command("aws"))
 
 
 @pytest.mark.thorough

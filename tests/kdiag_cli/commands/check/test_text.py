@@ -1,6 +1,6 @@
 from client_ends.client_peers import closed_port
 from kdiag.diagnosis.check.report import (
-    NOT_COME_TO,
+    NOT_REACHED,
     CheckPart,
     CheckRow,
     CheckStage,
@@ -40,8 +40,8 @@ ROWS = [
         detail="e\x1b[31mvil",
     ),
     CheckRow(stage=CheckStage.PARTITIONS, status=CheckStatus.SKIPPED, detail="no answer in time"),
-    CheckRow(stage=CheckStage.ACLS, status=CheckStatus.SKIPPED, detail=NOT_COME_TO),
-    CheckRow(stage=CheckStage.COORDINATOR, status=CheckStatus.SKIPPED, detail=NOT_COME_TO),
+    CheckRow(stage=CheckStage.ACLS, status=CheckStatus.SKIPPED, detail=NOT_REACHED),
+    CheckRow(stage=CheckStage.COORDINATOR, status=CheckStatus.SKIPPED, detail=NOT_REACHED),
 ]
 
 
@@ -56,7 +56,7 @@ def test_rows_that_say_the_same_are_one_line_on_a_terminal() -> None:
         "ok       TCP         13.0 ms  a:1, b:1: connected",
         "error    TLS          1.0 ms  a:1: e\\x1b[31mvil",
         "skipped  Partitions           no answer in time",
-        "skipped                       not come to: ACLs, Coordinator",
+        "skipped                       not reached: ACLs, Coordinator",
     ]
 
 

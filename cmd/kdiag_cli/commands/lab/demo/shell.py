@@ -121,15 +121,16 @@ class DemoShell:
             self._output.line(harmless(line))
         self._output.flush()
 
-    def run(self, *arguments: str, is_quiet: bool = False) -> None:
+    def run(self, *arguments: str, is_quiet: bool = False, code: int = 0) -> None:
         """Print a command, run it, and let it print.
 
         Args:
             *arguments: those of kdiag.
             is_quiet: whether its stdout is not shown, only what it says on stderr.
+            code: the exit code that it is to have.
 
         Raises:
-            DemoError: if its exit code is not 0.
+            DemoError: if it has another one.
         """
         self._print_command(arguments, " > /dev/null" if is_quiet else "")
         done = subprocess.run(  # noqa: S603 - kdiag itself
@@ -143,7 +144,7 @@ class DemoShell:
         if isinstance(shown, bytes):  # a terminal has it already
             self._output.write(shown)
             self._output.flush()
-        if done.returncode:
+        if done.returncode != code:
             raise DemoError(f"kdiag {shlex.join(arguments)} ended with {done.returncode}")
 
     def start(self, *arguments: str) -> DemoProcess:

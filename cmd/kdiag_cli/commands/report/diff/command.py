@@ -96,7 +96,7 @@ def diff(  # noqa: PLR0913 - a parameter for each option
     decode_as: DecodeAs = None,
     each_interface: EachInterface = False,
 ) -> None:
-    """Say what differs between two captures, and what is no more than noise.
+    """Compare two captures; separate real changes from noise.
 
     Latency of each API, errors, clients, versions, settings, topics, throughput.
     """

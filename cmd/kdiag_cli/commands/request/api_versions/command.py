@@ -67,7 +67,7 @@ def api_versions(  # noqa: PLR0913 - a parameter for each option
     no_headers: NoHeaders = False,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
-    """Show which versions of Kafka's APIs the brokers speak, side by side."""
+    """Compare which API versions the brokers support."""
     from kdiag_cli.commands.request.api_versions import run  # noqa: PLC0415 - 60 ms that --help spares
 
     options = run.ApiVersionsOptions(
