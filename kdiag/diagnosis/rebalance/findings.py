@@ -249,7 +249,7 @@ def _fenced(history: GroupHistory) -> Iterator[Finding]:
             times="" if count == 1 else f"{count} times, first ",
             client=first.client_id or _UNNAMED,
             named=_named(first),
-            at=of_day(at_ns),
+            at=time_of_day(at_ns),
             fenced_time=Clockface().text(at_ns),
             by=f"{other}{end}",
             hosts=", ".join(sorted({each.client_host or "unknown" for each in owners})),

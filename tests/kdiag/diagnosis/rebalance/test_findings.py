@@ -207,8 +207,8 @@ def test_a_zombie_was_removed_while_it_lived(asks: str | None) -> None:
     assert (finding.evidence["client"], finding.evidence["timeout_s"]) == ("app-zombie", 10)
     assert finding.title == (
         f"app-zombie at {client_of('zombie').host} stood still from {time_of_day(silent_ns)} to "
-        f"{time_of_day(back_ns)}, and was removed from group orders while it lived: generation 2 is "
-        "without it"
+        f"{time_of_day(back_ns)}, and was removed from group orders while it lived: generation 2 "
+        "is without it"
     )
 
 
