@@ -51,7 +51,7 @@ def test_a_client_that_tries_again_or_waits_is_found() -> None:
     (title,) = lost(RETRIES)
     assert title == (
         "10.0.0.2:9092 is a controller's listener: app got no further than ApiVersions there "
-        "(5 requests from 03:04:05.000 on)"
+        "(5 requests from 03:04:05.000 UTC on)"
     )
     assert len(lost([asked(0, kept_ms=9_000)])) == 1
 

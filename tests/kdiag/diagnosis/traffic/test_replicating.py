@@ -102,7 +102,7 @@ def test_writes_that_wait_while_others_are_answered_are_found() -> None:
     assert finding.id == "KD4404"
     assert finding.title == (
         "ledger cannot write to strict[0] with acks=all: 2 Produce requests to broker "
-        "10.0.0.2:9092 waited from 03:04:06.000 on, not over at the end of the capture, while it "
+        "10.0.0.2:9092 waited from 03:04:06.000 UTC on, not over at the end of the capture, while it "
         "answered other requests"
     )
     assert [each.id for each in found([*WAITING, *READ])] == ["KD4404"]
@@ -170,7 +170,7 @@ def test_writes_that_are_refused_after_waiting_are_one_finding() -> None:
     (finding,) = [each for each in traffic.findings() if each.id.startswith("KD4")]
     assert finding.id == "KD4501"
     assert finding.title.endswith(
-        "(3 Produce requests with acks=all waited unanswered from 03:04:06.000)"
+        "(3 Produce requests with acks=all waited unanswered from 03:04:06.000 UTC)"
     )
 
 
