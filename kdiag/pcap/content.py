@@ -287,6 +287,10 @@ class Content:
 
     def let_go(self) -> None:
         """Let go of all that is kept and of the listener, so that the memory is free at once."""
+        if self._conversation is not None:
+            self._conversation.let_go()
+        if self._tls is not None:
+            self._tls.let_go()
         self._opening = self._conversation = self._tls = None
         self._skips = None
         self.consumers = (Nobody(), Nobody())

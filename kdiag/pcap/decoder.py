@@ -50,6 +50,7 @@ AnyFlow = Flow | Attempt[Surroundings, Flow]
 
 _ORDER = itemgetter(0)
 _END_OF_CAPTURE, _MEMORY = "end of capture", "memory"
+_SHARE = 8  # of the budget, for each kind of what ended connections leave
 _LEAST_RUN_ROWS = 16  # rows from which on a run is cheaper than one row after the other
 
 
@@ -158,11 +159,19 @@ class CaptureDecoder:
             self._end_silent(flow, self._now)
         size = int(batch.payload_bytes.sum())
         if self._budget.may_be_exceeded(len(batch.packet), size, len(self._flows)):
-            for flow in self._budget.overdue(self.all_flows()):
-                self.counts.given_up += 1
-                self._end(flow, self._now, _MEMORY)
+            self._keep_to_budget()
         self._batch = None  # its memory is not for keeping
         return self._release(self._first_unresolved())
+
+    def _keep_to_budget(self) -> None:
+        """Forget what ended connections have left, and end open ones, if they take too much."""
+        remembered = 0
+        for each in (self._echoes, self.silence):
+            each.forget_oldest(self._budget.max_bytes // _SHARE)
+            remembered += each.held_bytes
+        for flow in self._budget.overdue(self.all_flows(), remembered):
+            self.counts.given_up += 1
+            self._end(flow, self._now, _MEMORY)
 
     def finish(self) -> list[Item]:
         """End all connections at the end of the capture; return the items that this completes."""

@@ -189,7 +189,8 @@ class Flow:
     def held_bytes(self) -> int:
         """Return how much memory it takes, roughly."""
         waiting = sum(each.held_bytes for each in self._reassemblies)
-        return CONNECTION_BYTES + waiting + self._content.held_bytes
+        followed = 0 if self.tcp is None else self.tcp.held_bytes
+        return CONNECTION_BYTES + waiting + self._content.held_bytes + followed
 
     @property
     def overlap_mismatches(self) -> int:

@@ -102,13 +102,18 @@ class MemoryBudget:
         """Measure; return what is left of the budget for other things than connections."""
         return max(0, self.max_bytes - sum(each.held_bytes for each in holders))
 
-    def overdue(self, holders: Sequence[AnyHolder]) -> list[AnyHolder]:
-        """Measure; return which are to be given up, the oldest first."""
+    def overdue(self, holders: Sequence[AnyHolder], remembered_bytes: int = 0) -> list[AnyHolder]:
+        """Measure; return which are to be given up, the oldest first.
+
+        Args:
+            holders: all that there are.
+            remembered_bytes: what those have left that were ended before.
+        """
         held = [each.held_bytes for each in holders]
-        total = sum(held)
+        total = sum(held) + remembered_bytes
         found = []
         if total > self.max_bytes:
-            least = total // (2 * len(held))
+            least = sum(held) // (2 * max(1, len(held)))
             large = [pair for pair in zip(holders, held, strict=True) if pair[1] >= least]
             for holder, size in sorted(large, key=lambda pair: pair[0].last_ns):
                 if total <= self.max_bytes * _LEFT:

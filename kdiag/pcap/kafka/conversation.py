@@ -24,6 +24,9 @@ from kdiag.wire import api_keys
 from kdiag.wire.frame import Frame
 from kdiag.wire.header import REQUEST_START, raw_client_id
 
+CONVERSATION_BYTES: Final = 2_400
+"""What a conversation takes while nothing waits in it; measured."""
+
 _INT32: Final = Struct(">i")
 _ID_AT: Final = REQUEST_START.size - _INT32.size
 
@@ -204,7 +207,7 @@ class Conversation:
         self._max_frame_bytes = limits.max_frame_bytes
         self._seen: RequestsSeen | None = None
         starts, ends = announcements
-        self._sides = tuple(
+        self._sides: tuple[ConversationSide, ...] = tuple(
             ConversationSide(self, skips, is_request=is_request) for is_request in (True, False)
         )
         self.requests, self.responses = (
@@ -218,8 +221,9 @@ class Conversation:
 
     @property
     def held_bytes(self) -> int:
-        """Return what open frames, searches and outstanding requests take."""
-        return self.requests.held_bytes + self.responses.held_bytes + self.matcher.held_bytes
+        """Return what it takes, with open frames, searches and outstanding requests."""
+        held = self.requests.held_bytes + self.responses.held_bytes + self.matcher.held_bytes
+        return CONVERSATION_BYTES + held
 
     def flush(self, *, is_tail_lost: bool = False) -> None:
         """Hand over the last frames as far as they came.
@@ -237,6 +241,14 @@ class Conversation:
         (correlation_id,) = _INT32.unpack_from(head)
         kinds = self._requests_seen().awaited.get(correlation_id, ())
         return any(fits_as_response(head, size, kind) for kind in kinds)
+
+    def let_go(self) -> None:
+        """Let go of both directions, which refer back to it: no more bytes will come.
+
+        Their memory is free at once then; a search for cycles comes after millions of objects.
+        """
+        self._sides = ()
+        del self.requests, self.responses
 
     def request_heuristics(self) -> RequestHeuristics:
         """Return how to recognise the next request after those seen."""

@@ -34,6 +34,10 @@ ECHO_NS: Final = 120 * NS_PER_S
 MAX_REMEMBERED: Final = 100_000
 """Of how many connections it is remembered that they were ended."""
 
+ECHO_BYTES: Final = 330
+SILENCED_BYTES: Final = 600
+"""What it takes to remember one of either; measured."""
+
 _LEAST_PACKETS: Final = 64
 """So many packets must agree on the time: one with a wrong time ends no connection."""
 
@@ -101,6 +105,18 @@ class LateEchoes:
         until_ns = self._until_ns.get(ends)
         return until_ns is not None and time_ns <= until_ns
 
+    @property
+    def held_bytes(self) -> int:
+        """Return how much memory it takes, roughly."""
+        return len(self._in_order) * ECHO_BYTES
+
+    def forget_oldest(self, max_bytes: int) -> None:
+        """Forget those that ended first, until the others take no more than this."""
+        while self.held_bytes > max_bytes:
+            until_ns, oldest = self._in_order.popleft()
+            if self._until_ns.get(oldest) == until_ns:
+                del self._until_ns[oldest]
+
     def __len__(self) -> int:
         return len(self._until_ns)
 
@@ -122,6 +138,16 @@ class SilenceWatch:
         self._least_ns = NEVER_NS
         self._passed_ns = 0
         self._next_ns = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """Return how much memory the connections take that it remembers, roughly."""
+        return len(self._ended) * SILENCED_BYTES
+
+    def forget_oldest(self, max_bytes: int) -> None:
+        """Forget the connections that were ended first, as `LateEchoes` does."""
+        while self.held_bytes > max_bytes:
+            del self._ended[next(iter(self._ended))]
 
     def is_over(self, last_ns: int, now_ns: int) -> bool:
         """Return whether a connection with a last packet at one time has ended by another."""

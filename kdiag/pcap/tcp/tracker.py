@@ -39,6 +39,9 @@ _ENOUGH_ROWS: Final = _CHUNK_ROWS + 256  # some packets come rows late: see `tcp
 _LONGEST_NS: Final = 3_600_000_000_000
 _LAST: Final = 1 << 62
 _MOST_SYNS: Final = 1024
+_TRACKER_BYTES: Final = 6_000  # these three are measured
+_COLUMNS_BYTES: Final = 4_700  # of the 16 arrays that wait, however few rows they have
+_ROW_BYTES: Final = 50
 
 
 class SynOptions(NamedTuple):
@@ -115,6 +118,11 @@ class TcpTracker:
         self._repeated_syns = 0
         self._handshake_rtt_ns: list[int | None] = [None, None]
         self._last_ns = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """Return how much memory it takes, roughly: what was looked at is counted, not kept."""
+        return _TRACKER_BYTES + len(self._waiting) * _COLUMNS_BYTES + self._rows * _ROW_BYTES
 
     def add_rows(self, batch: SegmentBatch, low: Integers, high: Integers) -> None:
         """Add the rows of a batch that either end sent, each in the order of the capture."""

@@ -79,6 +79,10 @@ class TlsStream:
         """Return whether there are no keys, so that nothing inside will be handed on."""
         return self._connection.is_unreadable
 
+    def let_go(self) -> None:
+        """Let go of both sides, which refer back to it: no more bytes will come."""
+        del self.sides
+
     def feed(self, side: int, piece: Piece, now: Moment) -> None:
         """Read bytes of one direction, and hand on the bytes inside."""
         is_client = side == self._client

@@ -4,9 +4,22 @@ from typing import NamedTuple
 import pytest
 
 from kdiag.exchange.model import Connection, Protocol
+from kdiag.pcap.content import Content
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.flow import Flow
+from kdiag.pcap.kafka.conversation import Conversation
+from kdiag.pcap.kafka.frame_stream import FrameStream
+from kdiag.pcap.kafka.matching import Matcher
 from kdiag.pcap.memory_budget import CONNECTION_BYTES, Limits, MemoryBudget
+from kdiag.pcap.tcp.attempt import Attempt
+from kdiag.pcap.tcp.silence import (
+    ECHO_BYTES,
+    SILENCED_BYTES,
+    LateEchoes,
+    SilencedConnection,
+    SilenceWatch,
+)
+from kdiag.pcap.tls.stream import TlsStream
 from recordings.segment_tape import (
     BROKER,
     CLIENT,
@@ -106,18 +119,60 @@ def test_a_connection_that_was_given_up_goes_on_as_another() -> None:
     assert Protocol.KAFKA in protocols
 
 
+_KAFKA = Talk(CLIENT, BROKER).open().ask(request(1)).tell(response(1)).segments
+_TLS = Talk(CLIENT, BROKER).open().ask(b"\x16\x03\x01\0\5\1\0\0\1\0").segments
+
+
 @pytest.mark.thorough
-def test_a_connection_that_was_ended_is_free_at_once() -> None:
+@pytest.mark.parametrize(
+    "segments", [[Segment(CLIENT, BROKER, 1000, 0, SYN)], _KAFKA, _TLS], ids=["SYN", "Kafka", "TLS"]
+)
+def test_a_connection_that_was_ended_is_free_at_once(segments: list[Segment]) -> None:
     """It holds nobody who holds it: no collector of cycles has to find it first."""
+    kinds = (Flow, Attempt, Content, Conversation, FrameStream, Matcher, TlsStream)
     gc.collect()
     gc.disable()
     try:
         decoder = CaptureDecoder(Numbered())
-        (batch,) = batches([Segment(CLIENT, BROKER, 1000, 0, SYN)])
+        (batch,) = batches(segments)
         decoder.feed(batch)
-        (flow,) = map(id, decoder._flows.values())
+        before = {id(each) for each in gc.get_objects() if isinstance(each, kinds)}
+        assert before
         decoder.finish()
 
-        assert flow not in {id(each) for each in gc.get_objects() if isinstance(each, Flow)}
+        assert not {id(each) for each in gc.get_objects() if isinstance(each, kinds)}
     finally:
         gc.enable()
+
+
+def test_what_ended_connections_leave_is_part_of_the_budget() -> None:
+    """Echoes and silenced connections take no more than their share; the youngest stay."""
+    budget = MemoryBudget(1000)
+    assert budget.overdue([Shelf(900, 1)], 200) == [Shelf(900, 1)]
+    assert budget.overdue([Shelf(700, 1)], 200) == []
+    echoes, watch = LateEchoes(), SilenceWatch(1)
+    for number in range(10):
+        echoes.expect(number, number, number)
+        watch.remember(number, SilencedConnection("tcp-1", None))
+    echoes.forget_oldest(3 * ECHO_BYTES)
+    watch.forget_oldest(2 * SILENCED_BYTES)
+
+    assert [number for number in range(10) if echoes.has(number, 0)] == [7, 8, 9]
+    assert echoes.held_bytes == 3 * ECHO_BYTES
+    assert watch.held_bytes == 2 * SILENCED_BYTES
+
+
+def test_a_connection_that_is_read_or_followed_counts_with_what_that_takes() -> None:
+    """A conversation takes as much again as its connection, a tracker of TCP twice that."""
+    held = []
+    for follows_tcp in (False, True):
+        decoder = CaptureDecoder(Numbered())
+        if follows_tcp:
+            decoder.follow_tcp()
+        (batch,) = batches(_KAFKA)
+        decoder.feed(batch)
+        (flow,) = decoder.all_flows()
+        held.append(flow.held_bytes)
+
+    assert held[0] > CONNECTION_BYTES + 2_000
+    assert held[1] > held[0] + 6_000
