@@ -26,7 +26,15 @@ _left: Final[list[str]] = []
 
 
 class OutputError(Exception):
-    """Standard output cannot be written, though somebody may read it."""
+    """Standard output cannot be written, though its reader is there, or what is to go there.
+
+    Attributes:
+        what: what cannot be written.
+    """
+
+    def __init__(self, reason: str | None, what: str = "standard output") -> None:
+        super().__init__(reason)
+        self.what = what
 
 
 @contextmanager
@@ -189,8 +197,9 @@ def _is_of_echo(error: OSError) -> bool:
 
 def _report_output(error: Exception) -> int:
     reason = error.strerror if isinstance(error, OSError) else str(error)
+    what = error.what if isinstance(error, OutputError) else "standard output"
     close_quietly()
     with suppress(OSError):  # the disk that is full may have both
-        sys.stderr.write(f"kdiag: standard output cannot be written: {reason}\n")
+        sys.stderr.write(f"kdiag: {what} cannot be written: {reason}\n")
         sys.stderr.flush()
     return _NOT_WRITTEN

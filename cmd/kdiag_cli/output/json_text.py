@@ -9,11 +9,13 @@ document of 350 kB, of which this needs 0.05.
 """
 
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Final
 
 import msgspec
 
+from kdiag_cli.ending import OutputError
 from kdiag_cli.output.terminal import BOLD, CYAN, DIM, GREEN, Output
 
 _TOKEN: Final = re.compile(
@@ -28,6 +30,7 @@ _CONTROLS: Final = re.compile(
 )
 """In UTF-8: half the time of decoding it all."""
 _BLUE: Final = 34
+_SPILLED_BYTES: Final = 1 << 20
 
 
 def print_json(output: Output, data: bytes, *, is_line: bool = False) -> None:
@@ -48,6 +51,61 @@ def write_pieces(output: Output, pieces: Iterable[bytes]) -> None:
     pieces = (shown(output, b"".join(pieces)),) if output.is_terminal else map(escaped, pieces)
     for piece in pieces:
         output.write(piece)
+
+
+class SpilledElements:
+    """The elements of a JSON array that can be written only when others have been.
+
+    They wait in a temporary file that has no name and is gone with the program: a capture may have
+    any number of connections.
+    """
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+
+    def add(self, element: bytes) -> None:
+        """Keep the JSON of an element, which is on one line.
+
+        Raises:
+            OutputError: the temporary file cannot be written.
+        """
+        with self._errors():
+            if self._file is None:
+                from tempfile import SpooledTemporaryFile  # noqa: PLC0415 - 4 ms, seldom needed
+
+                self._file = SpooledTemporaryFile(_SPILLED_BYTES, prefix="kdiag-")  # noqa: SIM115
+            self._file.write(element + b"\n")
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the array, in pieces that are whole elements.
+
+        Raises:
+            OutputError: the temporary file cannot be read.
+        """
+        yield b"["
+        with self._errors():
+            if self._file is not None:
+                self._file.seek(0)
+                separator = b""
+                for line in self._file:
+                    yield separator + line[:-1]
+                    separator = b","
+                self._file.close()
+        yield b"]"
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Give up the file if it cannot be written or read."""
+        try:
+            yield
+        except OSError as error:
+            from tempfile import gettempdir  # noqa: PLC0415 - as above
+
+            if self._file is not None:
+                with suppress(OSError):  # the bytes that were not written are tried once more
+                    self._file.close()
+            why = f"{error.strerror}; set TMPDIR to a folder with more room"
+            raise OutputError(why, f"a temporary file in {gettempdir()}") from error
 
 
 def escaped(data: bytes) -> bytes:

@@ -7,7 +7,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import SCALARS, SCHEMA, DocumentEncoder, Documents
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Gap
-from kdiag_cli.output.json_text import print_json, write_pieces
+from kdiag_cli.output.json_text import SpilledElements, print_json, write_pieces
 from kdiag_cli.output.table.delimited import DelimitedRows
 from kdiag_cli.output.terminal import Output
 
@@ -38,7 +38,7 @@ class JsonLines:
 
 
 class JsonDocument:
-    """One document for all; exchanges are written as they come, the rest is kept for the end."""
+    """One document for all; exchanges are written as they come, the rest behind them."""
 
     def __init__(
         self, output: Output, documents: Documents, account: Callable[[], dict[str, Any]]
@@ -54,9 +54,9 @@ class JsonDocument:
         self._documents = documents
         self._account = account
         self._encode = DocumentEncoder().encode
-        self._connections: list[dict[str, Any]] = []
-        self._gaps: list[dict[str, Any]] = []
-        self._not_understood: list[dict[str, Any]] = []
+        self._connections = SpilledElements()
+        self._gaps = SpilledElements()
+        self._not_understood = SpilledElements()
         self._separator = b""
         write_pieces(output, (b'{"schema":%d,"exchanges":[' % SCHEMA,))
 
@@ -69,18 +69,22 @@ class JsonDocument:
     def gap(self, gap: Gap) -> None:
         """Keep a gap."""
         kept = self._gaps if gap.is_missing else self._not_understood
-        kept.append(self._documents.gap(gap))
+        kept.add(self._encode(self._documents.gap(gap)))
 
     def connection(self, connection: Connection) -> None:
         """Keep a connection that has ended."""
-        self._connections.append(self._documents.connection(connection))
+        self._connections.add(self._encode(self._documents.connection(connection)))
 
     def finish(self) -> None:
         """Print connections and gaps, and end the document."""
-        write_pieces(self._output, (b'],"connections":', self._encode(self._connections)))
-        write_pieces(self._output, (b',"gaps":', self._encode(self._gaps)))
-        not_understood = self._encode(self._not_understood)
-        write_pieces(self._output, (b',"not_understood":', not_understood))
+        for name, elements in (
+            (b'],"connections":', self._connections),
+            (b',"gaps":', self._gaps),
+            (b',"not_understood":', self._not_understood),
+        ):
+            write_pieces(self._output, (name,))
+            for piece in elements.pieces():
+                write_pieces(self._output, (piece,))
         write_pieces(self._output, (b',"capture":', self._encode(self._account()), b"}\n"))
 
 

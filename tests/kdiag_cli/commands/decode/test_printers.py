@@ -1,9 +1,15 @@
 import csv
 import io
 import json
+import resource
+import signal
+import tracemalloc
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+
+import pytest
 
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
@@ -19,6 +25,7 @@ from kdiag_cli.commands.decode.printers import (
     SingleExchange,
     absence_text,
 )
+from kdiag_cli.ending import OutputError
 from kdiag_cli.output.terminal import Output
 from recordings.exchange_maker import START_NS, make_connection, make_exchange, whole_frame
 
@@ -71,6 +78,34 @@ def test_all_things_are_one_document() -> None:
     assert [each["number"] for each in document["exchanges"]] == [1, 2]
     assert [len(document["connections"]), len(document["gaps"])] == [1, 1]
     assert document["capture"] == account
+
+
+@pytest.mark.thorough
+def test_connections_of_a_document_wait_in_a_file_and_not_in_memory() -> None:
+    """There may be any number of them; a full disk is one clear error."""
+    output = Output(io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
+    documents = Documents(TopicNames(), BodyForm())
+    document = JsonDocument(output, documents, dict)
+    connection = make_connection()
+    document.connection(connection)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(2000):
+        document.connection(connection)
+    kept = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert kept < 2 << 20
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limits[1]))
+    try:
+        add_all = partial(deque, (document.connection(connection) for _ in range(2000)), maxlen=0)
+        with pytest.raises(OutputError, match="set TMPDIR"):
+            add_all()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_rows_of_csv_have_the_scalar_keys_as_columns() -> None:
