@@ -94,7 +94,7 @@ class Dissection:
     def error_code(self) -> int:
         """Return the first error code of the response that is not 0, in field order, or 0."""
         if self._error_code is None:
-            self._error_code = 0
+            self._error_code = self.exchange.guessed_error
             response = self.response
             if response is not None and response.mentions is not None:
                 first_error = response.mentions.first_error

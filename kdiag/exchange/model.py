@@ -230,7 +230,11 @@ class Exchange(msgspec.Struct, kw_only=True):
             and what may be one).
         unanswered_reason: why it was not answered; None if it was, or wants no answer.
         is_violation: whether it is a response to no request, though no byte of requests is missing.
-        guessed: whether trial decoding found `api_key` and `version`.
+        guessed: whether trial decoding found `api_key` and `version`; of a response that several
+            versions of the API have, `version` is None.
+        guessed_versions: the first and the last of these versions.
+        guessed_error: the error code of such a response, or of one that several APIs have, where
+            all agree; 0 without any.
         session_topics: for an incremental fetch, the (topic or topic id, partition) pairs of its
             session.
         login: how far the client's login was when it began; `over` as soon as it is known that the
@@ -249,6 +253,8 @@ class Exchange(msgspec.Struct, kw_only=True):
     unanswered_reason: UnansweredReason | None = None
     is_violation: bool = False
     guessed: bool = False
+    guessed_versions: tuple[int, int] | None = None
+    guessed_error: int = 0
     session_topics: list[tuple[str, int]] | None = None
     login: LoginPhase = LoginPhase.OVER
 

@@ -423,7 +423,11 @@ def _response_without_api(exchange: Exchange, frame: Frame) -> Side:
     if exchange.pairing is Status.OPAQUE:
         return _closed(frame, Status.OPAQUE, _hidden_text(exchange, frame))
     if exchange.request is None:
-        return _closed(frame, Status.UNMATCHED, "the request that it answers was not seen")
+        why = "the request that it answers was not seen"
+        if exchange.guessed_versions is not None:
+            low, high = exchange.guessed_versions
+            why += f"; its bytes are those of v{low} to v{high}"
+        return _closed(frame, Status.UNMATCHED, why)
     return _closed(frame, Status.UNDECODED, "the request that it answers cannot be read")
 
 

@@ -38,6 +38,7 @@ from kdiag.pcap.kafka.unmatched_responses import (
     asked_among,
     first_asked,
     hosts_of,
+    name_by_trial,
 )
 from kdiag.pcap.memory_budget import Limits
 from kdiag.pcap.packets.address import AddressBook
@@ -265,6 +266,8 @@ def resolve_unsure(
             if found is not None:
                 exchange.api_key, exchange.version = found
                 exchange.guessed = True
+            else:
+                name_by_trial(exchange)
             emitter.add([exchange], [order])
     emitter.flush()
 

@@ -163,6 +163,8 @@ class Documents:
             document["session_topics"] = [list(each) for each in dissection.session_topics]
         if dissection.exchange.guessed:
             document["guessed"] = True
+        if dissection.exchange.guessed_versions is not None:
+            document["versions"] = list(dissection.exchange.guessed_versions)
         if dissection.exchange.is_violation:
             document["is_violation"] = True
         if dissection.exchange.unanswered_reason is not None:

@@ -380,8 +380,10 @@ def add_trouble(troubles: Counter[tuple[str, str]], broker: str, trouble: str) -
 
 
 def kind_text(api_key: int | None, version: int | None) -> str:
-    """Return an API and version as text: `Fetch v13`, `API 999 v1`, `unknown`."""
-    return "unknown" if api_key is None else f"{api_text_of_key(api_key)} v{version}"
+    """Return an API and version as text: `Fetch v13`, `API 999 v1`, `Fetch v?`, `unknown`."""
+    if api_key is None:
+        return "unknown"
+    return f"{api_text_of_key(api_key)} v{'?' if version is None else version}"
 
 
 def api_text_of_key(api_key: int | None) -> str:

@@ -575,6 +575,7 @@ class Matcher:
                 response with another id is one that nobody asked for.
         """
         unmatched = self._collector.unmatched_responses
+        unmatched.learn(self._held)
         for number in self._held:
             exchange = unmatched.release(number)
             if exchange is not None and asked is not None and exchange.correlation_id not in asked:

@@ -4,7 +4,8 @@ A response has little that could be recognised: a size and a correlation id. But
 their correlation ids up, so a chain of frames, each starting where the one before ends, with ids
 that grow by little, may be one of responses; ZooKeeper's look like that, too. So every frame of the
 chain that is here to its last byte must decode as the response of some API. At the end of the
-stream one frame is enough if it is long. A chain may start with any segment.
+stream one frame is enough if it is long; behind such a one ids may be any, as some clients use
+them. A chain may start with any segment.
 """
 
 from bisect import bisect_right
@@ -113,7 +114,8 @@ class ResponseWalk:
         size, correlation_id = _HEAD.unpack(head)
         if not _LEAST_SIZE <= size <= self._max_frame_bytes or correlation_id < 0:
             return None
-        if self._count and not 0 < correlation_id - self._last_id <= LARGEST_ID_STEP:
+        is_next = 0 < correlation_id - self._last_id <= LARGEST_ID_STEP
+        if self._count and not self._has_long and not is_next:
             return None
         return int(size)
 

@@ -11,11 +11,12 @@ another. So the caller needs a second proof.
 """
 
 import re
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Collection
+from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
 from kdiag.errors import DecodeError
+from kdiag.exchange.mentions import mentions_of
 from kdiag.exchange.side import UNSUPPORTED_VERSION
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY
@@ -41,6 +42,9 @@ Check: TypeAlias = Callable[[Any], bool]
 
 _VERSION_REFUSED: Final = UNSUPPORTED_VERSION.to_bytes(2)
 _NO_ERROR_NO_API: Final = bytes(6)  # in every version the error and the count come first
+_SOME_ID: Final = bytes(4)
+_MAX_REMEMBERED: Final = 4096
+_MAX_REMEMBERED_BYTES: Final = 256
 _MAX_THROTTLE_MS: Final = 3_600_000
 _MAX_ERROR_CODE: Final = max(ERROR_BY_CODE) + 50
 _CORRUPTIBLE: Final = "PartitionProduceData"
@@ -53,6 +57,31 @@ def can_try(asked: RequestKind) -> bool:
     """Return whether the layout of the response to such a request is known."""
     api = API_BY_KEY.get(asked[0])
     return api is not None and api.versions.covers(asked[1])
+
+
+def fitting_kinds(frame: bytes) -> tuple[RequestKind, ...]:
+    """Return the kinds of requests that a frame is the response to, to its last byte."""
+    if len(frame) > _MAX_REMEMBERED_BYTES:
+        return tuple(kind for kind in _KINDS if is_whole_response(frame, kind))
+    return _fitting_small(_SOME_ID + frame[len(_SOME_ID) :])
+
+
+@lru_cache(_MAX_REMEMBERED)
+def _fitting_small(frame: bytes) -> tuple[RequestKind, ...]:
+    """Return the same of a short response, which differs from others by its correlation id."""
+    return tuple(kind for kind in _KINDS if is_whole_response(frame, kind))
+
+
+def common_error(frame: bytes, kinds: Collection[RequestKind]) -> int:
+    """Return the first error code of a response that several kinds fit; 0 if they differ."""
+    codes = set()
+    for api_key, version in kinds:
+        cls = API_BY_KEY[api_key].response_class()
+        offset = _body_offset(frame, (api_key, version))
+        message = None if offset is None else try_decode(cls, version, frame, offset)
+        find = mentions_of(cls, version).first_error
+        codes.add(0 if message is None or find is None else find(message))
+    return codes.pop() if len(codes) == 1 else 0
 
 
 def is_response_of_any(frame: bytes) -> bool:

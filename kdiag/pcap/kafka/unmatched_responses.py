@@ -8,10 +8,20 @@ answer to each of these shows which of them it is:
     request   Fetch v16, id 41                 the response is a Fetch v16 to its last byte
     request   OffsetCommit v9, id 42           ... but no OffsetCommit v9: so it is a Fetch v16
 
-If it is several of them, or none, it stays unknown. So does one that holds nothing but an error:
-Heartbeat, LeaveGroup and many others look the same. A short one is many an API's, so the client
-must have sent that kind more than once. Where no kind of this connection fits, those of others
-between the same two hosts are tried; only long responses are believed then.
+If it is several of them it stays unknown. So does one that holds nothing but an error: Heartbeat,
+LeaveGroup and many others look the same. A short one is many an API's, so the client must have sent
+that kind more than once. Where no kind of this connection fits, those of others between the same
+two hosts are tried; only long responses are believed then.
+
+Where the capture has no request at all, as one direction of a mirror port, or none that fits, every
+kind that Kafka has is tried:
+
+    response  61 bytes     Metadata v9 to v13, and no other API      so it is Metadata
+    response  39 bytes     Fetch v1 to v3, OffsetForLeaderEpoch v2   Fetch, if another response of
+                                                                     the connection is Fetch alone
+
+A broker's requests to others (LeaderAndIsr and its kin) are on connections of their own. What
+several APIs fit stays without a name, but an error that all of them read is told.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -19,8 +29,15 @@ from typing import Final
 
 from kdiag.exchange.model import Connection, Exchange, LoginPhase
 from kdiag.pcap.kafka.frame_cutter import Start
-from kdiag.pcap.kafka.trial_decoding import RequestKind, can_try, is_whole_response
+from kdiag.pcap.kafka.trial_decoding import (
+    RequestKind,
+    can_try,
+    common_error,
+    fitting_kinds,
+    is_whole_response,
+)
 from kdiag.pcap.tcp.reassembly import Moment, Recording
+from kdiag.wire import api_keys
 
 ENOUGH_REQUESTS: Final = 64
 """So many requests of a connection show all kinds of them: clients repeat themselves."""
@@ -39,6 +56,20 @@ _BARE: Final = 12
 """A correlation id, a throttle time, an error code and two empty tag sections."""
 _SHORT: Final = 20
 _LONG: Final = 36
+_MOST_TRIED: Final = 512
+"""So often a response of a connection is decoded as every kind, which takes about 2 ms."""
+
+_MOST_TRIED_IN_ALL: Final = 50_000
+
+_MOST_TRIED_BYTES: Final = 1 << 20
+_OF_CONTROLLERS: Final = frozenset(
+    {
+        api_keys.LEADER_AND_ISR,
+        api_keys.STOP_REPLICA,
+        api_keys.UPDATE_METADATA,
+        api_keys.CONTROLLED_SHUTDOWN,
+    }
+)
 
 
 class Habits:
@@ -46,9 +77,11 @@ class Habits:
 
     Attributes:
         counts: how often it sent each kind.
+        certain: the kinds that responses fit of which no other API has any.
+        tried: how often a response was decoded as every kind that there is.
     """
 
-    __slots__ = ("_connection", "_run", "counts")
+    __slots__ = ("_connection", "_run", "certain", "counts", "tried")
 
     def __init__(self, run: "UnmatchedResponses", connection: Connection) -> None:
         """Start with the kinds of the other connections between the same hosts.
@@ -58,6 +91,8 @@ class Habits:
             connection: which one; its client is known when the first of its frames is matched.
         """
         self.counts: dict[RequestKind, int] = {}
+        self.certain: set[RequestKind] = set()
+        self.tried = 0
         self._run = run
         self._connection = connection
 
@@ -110,6 +145,7 @@ class UnmatchedResponses:
         self._identified = identified
         self._held: dict[int, tuple[Exchange, Habits]] = {}
         self._held_bytes = 0
+        self._tried = 0
 
     def habits(self, connection: Connection) -> Habits:
         """Return the habits of a new connection."""
@@ -157,8 +193,30 @@ class UnmatchedResponses:
         if asked is not None:
             exchange.api_key, exchange.version = asked
             exchange.guessed = True
+        elif self._may_try(habits):
+            name_by_trial(exchange, () if habits.counts else habits.certain)
         self._identified.append(exchange)
         return exchange
+
+    def learn(self, numbers: Iterable[int]) -> None:
+        """Note what held responses of a connection are that are of one API alone."""
+        for number in numbers:
+            exchange, habits = self._held.get(number, (None, None))
+            if exchange is None or habits is None or habits.counts:
+                continue
+            assert exchange.response is not None
+            if not self._may_try(habits):
+                return
+            if exchange.response.is_whole and exchange.login is not LoginPhase.ASKED:
+                kinds = _kinds_of(exchange.response.data)
+                if len({api_key for api_key, _ in kinds}) == 1:
+                    habits.certain.update(kinds)
+
+    def _may_try(self, habits: Habits) -> bool:
+        """Return whether another response may be decoded as every kind that there is."""
+        self._tried += 1
+        habits.tried += 1
+        return habits.tried <= _MOST_TRIED and self._tried <= _MOST_TRIED_IN_ALL
 
 
 class Turns:
@@ -247,6 +305,37 @@ def asked_among(kinds: Collection[RequestKind], response: bytes) -> RequestKind 
     """Return the only one of some kinds of requests that a response fits; None if there is none."""
     fitting = _fitting(response, kinds)
     return fitting[0] if len(fitting) == 1 else None
+
+
+def name_by_trial(exchange: Exchange, certain: Collection[RequestKind] = ()) -> None:
+    """Name the API of a response that one alone has, and tell an error that all read that fit.
+
+    Args:
+        exchange: of the response alone.
+        certain: kinds that other responses of the connection have alone.
+    """
+    assert exchange.response is not None
+    data = exchange.response.data
+    kinds: Collection[RequestKind] = _kinds_of(data)
+    if not {key for key, _ in certain} <= {*_OF_CONTROLLERS, api_keys.API_VERSIONS}:
+        kinds = [kind for kind in kinds if kind[0] not in _OF_CONTROLLERS]
+    known = [kind for kind in kinds if kind in certain]
+    if len(data) >= _LONG and len({key for key, _ in known}) == 1:
+        kinds = known
+    apis = {key for key, _ in kinds}
+    if len(apis) == 1:
+        versions = [version for _, version in kinds]
+        exchange.api_key, exchange.guessed = apis.pop(), True
+        if len(versions) == 1:
+            exchange.version = versions[0]
+            return
+        exchange.guessed_versions = min(versions), max(versions)
+    exchange.guessed_error = common_error(data, kinds)
+
+
+def _kinds_of(response: bytes) -> tuple[RequestKind, ...]:
+    """Return all kinds that a response fits; none if it is too long to try."""
+    return fitting_kinds(response) if len(response) <= _MOST_TRIED_BYTES else ()
 
 
 def _fitting(response: bytes, kinds: Collection[RequestKind]) -> list[RequestKind]:

@@ -43,6 +43,9 @@ FRAMES: Final = pa.schema(
         ("client_id", pa.string()),
         ("pairing", pa.string()),
         ("guessed", pa.bool_()),
+        ("guessed_low", pa.int32()),
+        ("guessed_high", pa.int32()),
+        ("guessed_error", pa.int32()),
         ("unanswered_reason", pa.string()),
         ("is_violation", pa.bool_()),
         ("login", pa.string()),
@@ -81,6 +84,8 @@ def frame_row(
         exchange.client_id,
         exchange.pairing.value,
         exchange.guessed,
+        *(exchange.guessed_versions or (None, None)),
+        exchange.guessed_error,
         exchange.unanswered_reason,
         exchange.is_violation,
         exchange.login.value,
@@ -120,9 +125,8 @@ def read_exchanges(rows: pa.RecordBatch, files: MappedFiles = NO_FILES) -> Itera
     columns = [column.to_pylist() for column in rows.select(FRAMES.names).columns]
     for row in zip(*columns, strict=True):
         number, connection, connection_id, client, broker, *head = row[:_HEAD_COLUMNS]
-        api_key, version, correlation_id, client_id, pairing, guessed, reason, violates, login = (
-            head
-        )
+        api_key, version, correlation_id, client_id, pairing, guessed, *rest = head
+        low, high, error, reason, violates, login = rest
         if connection_id not in connections:
             connections[connection_id] = Connection(
                 number=connection,
@@ -143,6 +147,8 @@ def read_exchanges(rows: pa.RecordBatch, files: MappedFiles = NO_FILES) -> Itera
             response=_frame(row[-len(_FRAME) :], files),
             pairing=Status(pairing),
             guessed=guessed,
+            guessed_versions=None if low is None else (low, high),
+            guessed_error=error,
             unanswered_reason=reason and UnansweredReason(reason),
             is_violation=violates,
             login=LoginPhase(login),

@@ -68,13 +68,16 @@ def others_text(protocols: "Counter[str]") -> str:
 
 
 def api_text(exchange: Exchange) -> str:
-    """Return API and version: `Fetch v13`."""
+    """Return API and version: `Fetch v13`, or `Fetch v4-v11` where the bytes fit all of these."""
     if exchange.api_key is None:
         if exchange.pairing is not Status.OPAQUE:
             return "?"
         return "SASL token" if exchange.correlation_id is None else "SASL login?"
     api = API_BY_KEY.get(exchange.api_key)
     name = f"API {exchange.api_key}" if api is None else api.name
+    if exchange.guessed_versions is not None:
+        low, high = exchange.guessed_versions
+        return f"{name} v{low}-v{high}"
     return f"{name} v{exchange.version}"
 
 
