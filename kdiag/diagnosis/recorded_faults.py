@@ -6,6 +6,7 @@
     a ClientHello answered by something else               KD1201, it speaks no TLS
     a request answered by a TLS alert                      KD1401, it wants TLS
     an answer that nobody asked for, no byte missing       KD1404, the protocol is broken
+    an answer after one to a later request                 KD1404, too
     FIN or RST of the broker while a request waits         KD1407, closed instead of answering
     ... and the request states more than 100 MiB           KD1409, it is too large
 
@@ -45,6 +46,7 @@ _CLOSED: Final = {
 _UNANSWERED: Final = "KD1407"
 _TOO_LARGE: Final = "KD1409"
 _UNASKED: Final = "it sent answers that nobody asked for"
+_OUT_OF_ORDER: Final = "it answered requests in another order than they came"
 _SKIPPED: Final = "it left requests without an answer and answered later ones"
 """The hour, minute and second of a time in RFC 3339."""
 
@@ -100,7 +102,7 @@ class RecordedFaults:
             self.add(key, _once(connection, connection.first_ns))
 
     def add_exchange(self, exchange: Exchange) -> None:
-        """Add an exchange, of which only those count that lack a side."""
+        """Add an exchange, of which only those count that lack a side or are out of order."""
         connection, reason = exchange.connection, exchange.unanswered_reason
         is_violation, has_tls_fault = exchange.is_violation, connection.tls_fault is not None
         key = key_of_exchange(
@@ -108,7 +110,7 @@ class RecordedFaults:
             reason,
             is_violation=is_violation,
             has_tls_fault=has_tls_fault,
-            request_bytes=0 if exchange.request is None else exchange.request.size,
+            request_bytes=None if exchange.request is None else exchange.request.size,
         )
         if key is not None:
             once = _once(connection, exchange.time_ns)
@@ -162,7 +164,7 @@ def key_of_exchange(
     *,
     is_violation: bool,
     has_tls_fault: bool,
-    request_bytes: int,
+    request_bytes: int | None,
 ) -> Key | None:
     """Return the fault that an exchange shows; None if it shows none.
 
@@ -171,15 +173,15 @@ def key_of_exchange(
         reason: why it was not answered.
         is_violation: as `Exchange` has it.
         has_tls_fault: whether its connection has a fault of TLS, which explains the rest.
-        request_bytes: the size that the request states.
+        request_bytes: the size that the request states; None without one.
     """
     if is_violation:
-        return "KD1404", address, _UNASKED
+        return "KD1404", address, _UNASKED if request_bytes is None else _OUT_OF_ORDER
     if reason is None or has_tls_fault:
         return None
     if reason is UnansweredReason.SKIPPED:
         return "KD1404", address, _SKIPPED
-    rule_id = _TOO_LARGE if request_bytes > DEFAULT_MAX_FRAME_BYTES else _UNANSWERED
+    rule_id = _TOO_LARGE if (request_bytes or 0) > DEFAULT_MAX_FRAME_BYTES else _UNANSWERED
     return (rule_id, address, _CLOSED[reason]) if reason in _CLOSED else None
 
 

@@ -229,7 +229,8 @@ class Exchange(msgspec.Struct, kw_only=True):
             `unanswered`, `unmatched` (a response without its request), `opaque` (SASL tokens,
             and what may be one).
         unanswered_reason: why it was not answered; None if it was, or wants no answer.
-        is_violation: whether it is a response to no request, though no byte of requests is missing.
+        is_violation: whether the broker breaks the protocol: it is a response to no request, though
+            no byte of requests is missing, or one that came after that to a later request.
         guessed: whether trial decoding found `api_key` and `version`; of a response that several
             versions of the API have, `version` is None.
         guessed_versions: the first and the last of these versions.

@@ -171,14 +171,14 @@ def _matches(names: Iterable[str], patterns: Collection[str]) -> bool:
 
 
 def is_faulty(dissection: Dissection) -> bool:
-    """Return whether an exchange is cut, malformed, or lacks a side by a fault.
+    """Return whether an exchange is cut, malformed, out of order, or lacks a side by a fault.
 
     A request that is in flight when the capture ends is no fault, nor is what was not captured.
     """
     status, exchange = dissection.status, dissection.exchange
     if status is Status.UNANSWERED:
         return exchange.unanswered_reason is None or exchange.unanswered_reason in FAULTY_REASONS
-    return status in _WRONG or (status is Status.UNMATCHED and exchange.is_violation)
+    return status in _WRONG or exchange.is_violation
 
 
 def is_in_order(status: Status) -> bool:

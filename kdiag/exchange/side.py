@@ -20,8 +20,8 @@ from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY, NEWEST_KAFKA
 from kdiag.wire.codec.explain import MOST_ELEMENTS, Explanation, explain
 from kdiag.wire.codec.json_form import from_json
-from kdiag.wire.codec.messages import decode_prefix
-from kdiag.wire.error_code import CODE_BY_NAME
+from kdiag.wire.codec.messages import decode_prefix, try_decode
+from kdiag.wire.error_code import CODE_BY_NAME, ERROR_BY_CODE, error_name
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES, Frame
 from kdiag.wire.header import read_request_header, read_response_header
 from kdiag.wire.records.batch import RecordBatch
@@ -252,6 +252,8 @@ def _read_body(body: _Body, frame: Frame, offset: int) -> Side:
             side = Side(frame, version, offset, mentions, status=Status.MALFORMED)
             side.why = Why(error.offset, error.path, error.why)
             _keep_readable_part(cls, side, _explain(cls, side))
+        if side.status is Status.MALFORMED and not is_request:
+            _note_other_version(cls, side)
     if mentions.records is not None:
         _read_records(cls, mentions.records, side)
     return side
@@ -429,6 +431,28 @@ def _response_without_api(exchange: Exchange, frame: Frame) -> Side:
             why += f"; its bytes are those of v{low} to v{high}"
         return _closed(frame, Status.UNMATCHED, why)
     return _closed(frame, Status.UNDECODED, "the request that it answers cannot be read")
+
+
+def _note_other_version(cls: type[Struct], side: Side) -> None:
+    """Name the version of a malformed response's API in which its body makes sense (KAFKA-3427)."""
+    api_key = info_of(cls).api_key
+    assert api_key is not None
+    assert side.why is not None
+    api, data = API_BY_KEY[api_key], side.frame.data
+    versions = range(api.versions.low, api.versions.high + 1)
+    for version in sorted(versions, key=lambda each: (abs(each - side.version), each)):
+        try:
+            offset = read_response_header(data, api_key, version).body_offset
+        except DecodeError:
+            continue
+        message = try_decode(cls, version, data, offset)
+        find = mentions_of(cls, version).first_error
+        code = 0 if message is None or find is None else find(message)
+        if message is not None and (not code or code in ERROR_BY_CODE):
+            what = f": {error_name(code)}" if code else ""
+            reason = f"{side.why.reason}; malformed as v{side.version}, reads as v{version}{what}"
+            side.why = msgspec.structs.replace(side.why, reason=reason)
+            return
 
 
 def _leave_over(side: Side, end: int) -> None:

@@ -184,8 +184,9 @@ class ExchangePipeline:
         self.summary.add(dissection, may_repeat=may_repeat)
         if self.groups is not None:
             self.groups.add(dissection)
-        if dissection.exchange.pairing is not Status.OK:  # those of `add_like` are paired
-            self.recorded.add_exchange(dissection.exchange)
+        exchange = dissection.exchange
+        if exchange.pairing is not Status.OK or exchange.is_violation:  # not as `add_like` counts
+            self.recorded.add_exchange(exchange)
 
 
 def _may_repeat(groups: "CaptureEvents | None", exchange: Exchange) -> bool:

@@ -82,7 +82,7 @@ class FingerprintCache(Generic[V]):
         request, response = exchange.request, exchange.response
         if request is None or response is None or exchange.pairing is not Status.OK:
             return None
-        if exchange.session_topics is not None:
+        if exchange.session_topics is not None or exchange.is_violation:
             return None
         asked, answered = request.data, response.data
         key = exchange.api_key, exchange.version, exchange.client_id, len(asked), len(answered)

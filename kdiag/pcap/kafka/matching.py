@@ -434,6 +434,9 @@ class Matcher:
                 exchange.correlation_id = correlation_id
         if exchange.number < self._last_answered:
             self._collector.note_overtaken(exchange.number)
+            # Where bytes are missing or not understood, an id may be that of another request.
+            connection = self._connection
+            exchange.is_violation = not connection.gaps and not connection.not_understood
         else:
             self._last_answered = exchange.number
         return exchange

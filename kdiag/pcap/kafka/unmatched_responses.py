@@ -193,8 +193,9 @@ class UnmatchedResponses:
         if asked is not None:
             exchange.api_key, exchange.version = asked
             exchange.guessed = True
-        elif self._may_try(habits):
-            name_by_trial(exchange, () if habits.counts else habits.certain)
+        else:
+            certain = () if habits.counts else habits.certain
+            name_by_trial(exchange, certain, tries_all=self._may_try(habits))
         self._identified.append(exchange)
         return exchange
 
@@ -307,16 +308,24 @@ def asked_among(kinds: Collection[RequestKind], response: bytes) -> RequestKind 
     return fitting[0] if len(fitting) == 1 else None
 
 
-def name_by_trial(exchange: Exchange, certain: Collection[RequestKind] = ()) -> None:
+def name_by_trial(
+    exchange: Exchange, certain: Collection[RequestKind] = (), *, tries_all: bool = True
+) -> None:
     """Name the API of a response that one alone has, and tell an error that all read that fit.
 
     Args:
         exchange: of the response alone.
         certain: kinds that other responses of the connection have alone.
+        tries_all: whether to try more than these, which are enough for long responses.
     """
     assert exchange.response is not None
     data = exchange.response.data
-    kinds: Collection[RequestKind] = _kinds_of(data)
+    if not tries_all:
+        kinds: Collection[RequestKind] = [
+            kind for kind in certain if len(data) >= _LONG and is_whole_response(data, kind)
+        ]
+    else:
+        kinds = _kinds_of(data)
     if not {key for key, _ in certain} <= {*_OF_CONTROLLERS, api_keys.API_VERSIONS}:
         kinds = [kind for kind in kinds if kind[0] not in _OF_CONTROLLERS]
     known = [kind for kind in kinds if kind in certain]

@@ -223,7 +223,8 @@ _HEAD: Final[tuple[Column[ExchangeFacts], ...]] = (
     Column(
         "is_violation",
         BOOLEAN,
-        "Whether it is a response to no request, though no byte of requests is missing.",
+        "Whether the broker breaks the protocol: a response to no request, though no byte of"
+        " requests is missing, or one after that to a later request.",
         lambda of: of.exchange.is_violation,
     ),
     Column(

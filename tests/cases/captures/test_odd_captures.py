@@ -2,13 +2,18 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
-from folders import ODD_CAPTURES
+import pytest
+
+from folders import CAPTURES, ODD_CAPTURES
 from kdiag.diagnosis.recorded_faults import RecordedFaults
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.model import Connection, Exchange, Gap
+from kdiag.exchange.model import Connection, Exchange, Gap, LoginPhase
+from kdiag.exchange.selection import is_faulty
 from kdiag.pcap.decoder import decode_capture
+from kdiag.pcap.memory_budget import Limits
 from tiers.cases import for_each
 
 
@@ -99,6 +104,58 @@ def reads_up_to_a_corrupt_length(name: str) -> None:
     assert "-1431655766" in gap.reason
 
 
+def reads_private_keys(name: str, *, keys: tuple[int, ...], count: int) -> None:
+    """Check that requests of APIs that other brokers have are paired with their answers."""
+    found = read(name)
+    asked = [each.exchange.api_key for each in found.exchanges]
+    assert asked == [keys[number % len(keys)] for number in range(count)]
+    assert all(each.exchange.latency_ns for each in found.exchanges)
+    assert found.gaps == []
+
+
+def reads_a_version_that_nobody_knows(name: str) -> None:
+    """Check that two ApiVersions v99 and their refusals are read."""
+    found = read(name)
+    assert [(each.api, each.exchange.version, each.error) for each in found.exchanges] == [
+        ("ApiVersions", 99, "UNSUPPORTED_VERSION")
+    ] * 2
+
+
+def reads_an_unknown_error(name: str) -> None:
+    """Check that an answer with an error code of another broker is an answer."""
+    (exchange,) = read(name).exchanges
+    assert (exchange.exchange.latency_ns, exchange.error) == (3_100_000, "UNKNOWN(-2)")
+
+
+def reads_an_answer_of_another_version(name: str) -> None:
+    """Check that the version is named in which a malformed answer makes sense."""
+    found = read(name)
+    first, second, third = found.exchanges
+    assert (first.status, second.status, third.status) == ("ok", "malformed", "ok")
+    assert second.response is not None
+    assert second.response.why is not None
+    assert second.response.why.reason.endswith("malformed as v1, reads as v0: UNKNOWN_SERVER_ERROR")
+
+
+def reads_answers_out_of_order(name: str) -> None:
+    """Check that the broker that gives them is accused."""
+    found = read(name)
+    asked = [(each.exchange.correlation_id, each.exchange.is_violation) for each in found.exchanges]
+    assert asked == [(4697, False), (4698, True), (4699, True), (4702, False)]
+    faults = RecordedFaults()
+    for each in found.exchanges:
+        faults.add_exchange(each.exchange)
+    (finding,) = faults.findings()
+    assert (finding.id, finding.evidence["count"]) == ("KD1404", 2)
+    assert [is_faulty(each) for each in found.exchanges] == [False, True, True, False]
+
+
+def of_client(client_id: str) -> Callable[..., None]:
+    """Return the check of a talk of a client whose id is odd."""
+    kinds = ("ApiVersions v0", "Metadata v2", "Metadata v2")
+    return partial(reads, *(f"{kind} {client_id} ok" for kind in kinds))
+
+
 OLD = "ApiVersions v0 rdkafka-1"
 CASES: dict[str, Callable[..., None]] = {
     "librdkafka_1_0_syn": partial(
@@ -120,6 +177,16 @@ CASES: dict[str, Callable[..., None]] = {
     "b_too_large_150MB": reads_a_request_that_is_too_large,
     "b_too_large_first": reads_a_request_that_is_too_large,
     "b_corrupt_aa": reads_up_to_a_corrupt_length,
+    "b_key10001_nosyn": partial(reads_private_keys, keys=(10001, 10002, 10003), count=12),
+    "automq_keys_nosyn": partial(reads_private_keys, keys=(501, 502), count=6),
+    "requests_by_hand": reads_a_version_that_nobody_knows,
+    "answer_with_unknown_negative_code": reads_an_unknown_error,
+    "client_id_tab": of_client("billing\tweb"),
+    "client_id_tab_nosyn": of_client("billing\tweb"),
+    "client_id_odd": of_client("billing\nweb\x01"),
+    "client_id_latin1": of_client("b\ufffdro"),
+    "b_kafka3427": reads_an_answer_of_another_version,
+    "answers_out_of_order": reads_answers_out_of_order,
 }
 
 
@@ -127,3 +194,22 @@ CASES: dict[str, Callable[..., None]] = {
 def test_a_capture_is_read_as_a_broker_reads_it(name: str) -> None:
     """Each has what its clients sent; what is odd about it is said."""
     CASES[name](name=name)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("source", sorted(CAPTURES.glob("*.pcap")), ids=lambda each: each.stem)
+def test_a_low_limit_of_frames_bounds_what_is_kept_and_not_what_is_read(source: Path) -> None:
+    """Of each frame there is less, but each is there, with its API, its partner and its times."""
+
+    def facts(max_frame_bytes: int) -> list[tuple[object, ...]]:
+        items = decode_capture([source], limits=Limits(max_frame_bytes=max_frame_bytes))
+        return sorted(
+            (
+                *(each.number, each.connection.connection_id, each.pairing, each.latency_ns),
+                *(frame and frame.size for frame in (each.request, each.response)),
+            )
+            for each in items
+            if isinstance(each, Exchange) and each.login is LoginPhase.OVER
+        )
+
+    assert facts(200) == facts(100 << 20)

@@ -530,7 +530,8 @@ def _mark(dissection: Dissection) -> tuple[str, int] | None:
     if status in _NOTABLE and reason is not None:
         return f"{status.value}, {unanswered_text(exchange, reason)}", _NOTABLE[status]
     if exchange.is_violation:
-        return "answers no request: protocol violation", RED
+        what = "answers no request" if exchange.request is None else "answered out of order"
+        return f"{what}: protocol violation", RED
     if status not in _NOTABLE:
         return None
     guessed = ", guessed" if exchange.guessed else ""

@@ -13,7 +13,7 @@ WITH shown AS (
         false AS is_violation,
         NULL AS api_key,
         NULL AS version,
-        0 AS request_bytes,
+        NULL AS request_bytes,
         first_ns AS time_ns
     FROM connections
     WHERE close_reason IN ('refused', 'no answer') OR tls_problem IS NOT NULL
@@ -28,7 +28,9 @@ WITH shown AS (
         exchanges.api_key,
         exchanges.version,
         CASE
-            WHEN exchanges.request_bytes > 104857600 THEN exchanges.request_bytes
+            WHEN
+                exchanges.request_bytes IS NULL OR exchanges.request_bytes > 104857600
+                THEN exchanges.request_bytes
             ELSE 0
         END,
         exchanges.time_ns

@@ -58,7 +58,26 @@ def everything_failed() -> tuple[list[Connection], list[Exchange]]:
         None, b"\0\0\0\7\0", version=None, pairing=Status.UNMATCHED, connection=connections[0]
     )
     unasked.is_violation = True
-    return connections, [*exchanges, unasked]
+    late = make_exchange(
+        HeartbeatRequest(),
+        version=3,
+        number=len(exchanges) + 2,
+        correlation_id=len(exchanges) + 2,
+        connection=connections[0],
+    )
+    late.is_violation = True
+    large = make_exchange(
+        HeartbeatRequest(),
+        version=3,
+        number=len(exchanges) + 3,
+        correlation_id=len(exchanges) + 3,
+        pairing=Status.UNANSWERED,
+        connection=connections[0],
+        unanswered_reason=UnansweredReason.BROKER_CLOSED,
+    )
+    assert large.request is not None
+    large.request.size = 150_000_000
+    return connections, [*exchanges, unasked, late, large]
 
 
 @pytest.mark.thorough
@@ -79,7 +98,8 @@ def test_tables_tell_each_fault_as_a_capture_does() -> None:
     by_title = sorted(expected.findings(), key=lambda each: each.title)
     assert sorted(told, key=lambda each: each.title) == by_title
     assert {each.id for each in told} == {
-        *("KD1101", "KD1102", "KD1201", "KD1207", "KD1401", "KD1404", "KD1405", "KD1407")
+        *("KD1101", "KD1102", "KD1201", "KD1207", "KD1401", "KD1404", "KD1405", "KD1407"),
+        "KD1409",
     }
     assert {each.id for each in lone} == {"KD1404"}, "TLS may explain the others"
-    assert all("nobody asked for" in each.title for each in lone)
+    assert all("nobody asked for" in each.title or "order" in each.title for each in lone)
