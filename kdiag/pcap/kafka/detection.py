@@ -19,19 +19,16 @@ ENOUGH_BYTES: Final = 512
 """With so many bytes there is always a verdict."""
 
 _LENGTH: Final = Struct(">i")
+_METHODS: Final = (b"GET", b"POST", b"PUT", b"HEAD", b"DELETE", b"OPTIONS", b"PATCH", b"TRACE")
 _HTTP: Final = (
-    b"GET ",
-    b"POST ",
-    b"PUT ",
-    b"HEAD ",
-    b"DELETE ",
-    b"OPTIONS ",
-    b"PATCH ",
-    b"CONNECT ",
-    b"TRACE ",
+    *(method + b" " + target for method in _METHODS for target in (b"/", b"*", b"http")),
     b"PRI * HTTP/2",
     b"HTTP/1.",
 )
+_CONNECT: Final = re.compile(rb"CONNECT [\w.\-\[\]:%]+:\d+ ")
+"""Of HTTP; NATS has one, too, which an object of JSON follows."""
+
+_MAY_BE_CONNECT: Final = re.compile(rb"CONNECT [\w.\-\[\]:%]*\Z")
 _REDIS: Final = re.compile(rb"\*\d{1,7}\r\n\$\d|PING\r\n|QUIT\r\n|\+(OK|PONG)\r\n|-ERR |-NOAUTH ")
 _TLS: Final = re.compile(
     rb"\x16\x03[\x00-\x04][\x00-\x48].[\x01\x02]|[\x14\x15\x17]\x03[\x01-\x04]", re.DOTALL
@@ -56,7 +53,7 @@ def detect(data: bytes, max_frame_bytes: int, *, is_all: bool = False) -> Protoc
     data = data[:ENOUGH_BYTES]
     if _TLS.match(data):
         return Protocol.TLS
-    if data.startswith(_HTTP):
+    if data.startswith(_HTTP) or _CONNECT.match(data):
         return Protocol.HTTP
     if _REDIS.match(data):
         return Protocol.REDIS
@@ -76,7 +73,8 @@ def _may_become_text(data: bytes) -> bool:
     """Return whether a few more bytes could show another protocol."""
     return (
         len(data) < _TLS_BYTES
-        or any(start.startswith(data) for start in _HTTP)
+        or any(start.startswith(data) for start in (*_HTTP, b"CONNECT "))
+        or _MAY_BE_CONNECT.match(data) is not None
         or (data[:1] in b"*PQ+-" and len(data) < _KERBEROS_BYTES)
     )
 
