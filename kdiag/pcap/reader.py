@@ -1,5 +1,6 @@
 """Captures in, columns of TCP segments out: all inputs of a run, read as one recording."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -25,6 +26,7 @@ Source: TypeAlias = str | Path | BinaryIO
 _PROBE_BYTES: Final = 64 << 10
 _LEAST_BLOCK_BYTES: Final = 64 << 10
 _CONVERT: Final = "convert it with `editcap -F pcap`"
+_HEX_DUMP: Final = re.compile(rb"^\s*(?:0x)?0000:?\s+(?:[0-9a-fA-F]{2,4}\s+){4}", re.MULTILINE)
 _HINTS: Final = {  # by the first bytes of what people hand over by mistake
     b"PK\x03\x04": "is a zip archive: unpack it first",
     b"7z\xbc\xaf": "is a 7z archive: unpack it first",
@@ -227,6 +229,8 @@ def read_blocks(
     for magic, hint in _HINTS.items():
         if start.startswith(magic):
             raise window.error(hint)
+    if _HEX_DUMP.search(window.data[:_PROBE_BYTES].tobytes()):
+        raise window.error("is a hex dump: `text2pcap` makes a capture of one")
     raise window.error(
         f"is neither pcap nor pcapng, it starts with {start[:8].hex(' ')}: give the file that "
         f"tcpdump or Wireshark wrote; if it is a capture of another format, {_CONVERT}"

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from functools import partial
 from lzma import LZMADecompressor
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol, TypeAlias, cast
+from typing import BinaryIO, Final, Protocol, cast
 
 import lz4.frame
 import numpy as np
@@ -26,6 +26,7 @@ import numpy.typing as npt
 import zstandard
 
 from kdiag.errors import CaptureError
+from kdiag.pcap.files.tar import TAR_HEADER_BYTES, Fill, TarFile, is_tar
 
 BLOCK_BYTES: Final = 2 << 20
 STDIN: Final = "-"
@@ -38,6 +39,9 @@ _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _LZ4: Final = b"\x04\x22\x4d\x18"
 _XZ: Final = b"\xfd7zXZ\x00"
 _BZIP2: Final = b"BZh"
+_MOST_LAYERS: Final = 3
+"""How often an input may be packed: a `.tar.gz` twice."""
+
 _PACKED_BYTES: Final = 64 << 10
 _MAX_UNPACKING_BYTES: Final = 256 << 20
 """What unpacking xz may take: `xz -9` takes 65 MiB, and a hostile file may state 4 GiB."""
@@ -50,8 +54,6 @@ _READ_ERRORS: Final = (
     zstandard.ZstdError,
     lzma.LZMAError,
 )
-
-Fill: TypeAlias = Callable[[memoryview], int | None]
 
 
 class _RawInput(io.RawIOBase):
@@ -196,7 +198,7 @@ class Window:
         self._raw = _RawInput(file)
         self._fill: Fill = self._raw.readinto
         try:
-            self._fill = _decompressed(self._raw)
+            self._fill = _unpacked(self._raw)
         except _READ_ERRORS as error:
             self._failure = error
 
@@ -299,6 +301,40 @@ def _first_window(name: str, file: BinaryIO, block_bytes: int) -> Window:
         window.check_end()
         raise CaptureError(name, "is empty: nothing was recorded, or nothing is written yet")
     return window
+
+
+class _Filled(io.RawIOBase):
+    """What a function fills buffers with, as a file."""
+
+    def __init__(self, fill: Fill) -> None:
+        super().__init__()
+        self._fill = fill
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, view: memoryview) -> int | None:  # type: ignore[override]
+        return self._fill(memoryview(view))  # `read` gives a bytearray, whose slices are copies
+
+
+def _unpacked(raw: _RawInput) -> Fill:
+    """Return a function that fills a buffer from the input, without what it is packed in."""
+    fill = _without_layer(raw)
+    for _ in range(_MOST_LAYERS):
+        if fill == raw.readinto:
+            break
+        raw = _RawInput(cast("BinaryIO", _Filled(fill)))
+        fill = _without_layer(raw)
+    return fill
+
+
+def _without_layer(raw: _RawInput) -> Fill:
+    """Return a function that fills a buffer with what an input has packed; itself if nothing."""
+    start = raw.look_ahead(_MAGIC_BYTES)
+    may_be_name = start.decode("latin-1").isprintable()  # no capture begins so, and pipes wait
+    if may_be_name and is_tar(raw.look_ahead(TAR_HEADER_BYTES)):
+        return TarFile(raw.readinto).readinto1
+    return _decompressed(raw)
 
 
 def _decompressed(raw: _RawInput) -> Fill:

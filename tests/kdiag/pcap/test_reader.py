@@ -143,6 +143,8 @@ def test_a_damaged_file_in_a_folder_is_not_passed_over(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"\x7fELF\x02\x01\x01\x00", "starts with 7f 45 4c 46 02 01 01 00"),
         (b'{"json": 1}', "neither pcap nor pcapng"),
+        (b"12:00:01 IP a > b\n\t0x0000:  4500 0034 0000 4000 4006\n", "text2pcap"),
+        (b"0000  45 00 00 34 00 00 40 00\n", "text2pcap"),
         (b"PK\x03\x04rest", "unpack it first"),
         (b"snoop\x00\x00\x00", "editcap -F pcap"),
         (b"CLIENT_RANDOM 00 00", "is a TLS key log"),

@@ -4,6 +4,7 @@ import io
 import lzma
 import os
 import sys
+import tarfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -211,3 +212,40 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         assert window.name == "standard input"
         assert window.data.tobytes() == CONTENT
     assert not stdin.closed
+
+
+def test_what_is_packed_twice_and_archives_of_one_file_are_read_through() -> None:
+    """`capture.tar.gz`, and what was compressed once too often; folders do not count."""
+    data = CONTENT
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        folder = tarfile.TarInfo("captures")
+        folder.type = tarfile.DIRTYPE
+        tar.addfile(folder)
+        member = tarfile.TarInfo("captures/" + "long" * 60)
+        member.size = len(data)
+        tar.addfile(member, io.BytesIO(data))
+    packed = [archive.getvalue(), gzip.compress(archive.getvalue())]
+    packed.append(gzip.compress(gzip.compress(data)))
+    for each in packed:
+        with open_window(io.BytesIO(each), 1000) as window:
+            assert read_all(window) == data
+            window.check_end()
+
+
+def test_an_archive_says_when_there_is_more_in_it_or_less() -> None:
+    """Its first file is read."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name in ("a.pcap", "b.pcap"):
+            member = tarfile.TarInfo(name)
+            member.size = len(CONTENT)
+            tar.addfile(member, io.BytesIO(CONTENT))
+    for data, why in (
+        (archive.getvalue(), "more than one file"),
+        (archive.getvalue()[: 512 + len(CONTENT) // 2], "ends within its file"),
+    ):
+        with open_window(io.BytesIO(data), 1000) as window:
+            assert CONTENT.startswith(read_all(window))
+            with pytest.raises(CaptureError, match=why):
+                window.check_end()
