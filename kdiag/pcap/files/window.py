@@ -73,7 +73,7 @@ class _RawInput(io.RawIOBase):
         """Return the first bytes, fewer at the end of the input, and keep them for reading."""
         while len(self._ahead) < size and (more := self._file.read(size - len(self._ahead))):
             self._ahead += more
-        return self._ahead
+        return self._ahead[:size]
 
     def readinto(self, view: memoryview) -> int:  # type: ignore[override]
         if self._ahead:
@@ -304,17 +304,37 @@ def _first_window(name: str, file: BinaryIO, block_bytes: int) -> Window:
 
 
 class _Filled(io.RawIOBase):
-    """What a function fills buffers with, as a file."""
+    """What a function fills buffers with, as a file that may have failed already."""
 
     def __init__(self, fill: Fill) -> None:
         super().__init__()
+        self.failure: Exception | None = None
         self._fill = fill
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, view: memoryview) -> int | None:  # type: ignore[override]
+        if self.failure is not None:
+            raise self.failure
         return self._fill(memoryview(view))  # `read` gives a bytearray, whose slices are copies
+
+
+def _unpacked_input(fill: Fill) -> _RawInput:
+    """Return what a function unpacks as an input; its first bytes are read, in a large buffer.
+
+    A decompressor that is asked for a few bytes returns none before it has read enough.
+    """
+    file = _Filled(fill)
+    start, buffer = b"", bytearray(_PACKED_BYTES)
+    try:
+        while len(start) < _MAGIC_BYTES and (count := fill(memoryview(buffer))):
+            start += buffer[:count]
+    except _READ_ERRORS as error:
+        file.failure = error
+    raw = _RawInput(cast("BinaryIO", file))
+    raw.put_back(start)
+    return raw
 
 
 def _unpacked(raw: _RawInput) -> Fill:
@@ -323,7 +343,7 @@ def _unpacked(raw: _RawInput) -> Fill:
     for _ in range(_MOST_LAYERS):
         if fill == raw.readinto:
             break
-        raw = _RawInput(cast("BinaryIO", _Filled(fill)))
+        raw = _unpacked_input(fill)
         fill = _without_layer(raw)
     return fill
 
