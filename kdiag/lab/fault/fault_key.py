@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from kdiag.exchange.line.quantities import parse_bits_per_s, parse_duration_ns, parse_size_bytes
+from kdiag.lab.fault.rule import FLIPS
 from kdiag.net.address import LARGEST_PORT
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import CODE_BY_NAME
@@ -262,6 +263,17 @@ _KEYS: Final = (
     _effect("change_leader", "change_leader_ns", _TIME, "2s", "So long partitions have no leader"),
     _effect("shrink_isr", "shrink_isr_ns", _TIME, "10s", "So long leaders alone are in sync"),
     _effect("slow_disk", "slow_disk_ns", _TIME, "500ms", "Logs are read and written so slowly"),
+    _effect("empty", "empty_count", _count, "3", "So many answers have no records", _NUMBER_TYPE),
+    _effect(
+        "leave_out", "is_left_out", _flag, "true", "Its partitions are not in the answer", "boolean"
+    ),
+    _effect(
+        "flip",
+        "flip",
+        _one_of(*FLIPS),
+        "base_offset",
+        f"A bit of the first batch is another, in its {', '.join(FLIPS)}",
+    ),
     _effect(
         "clock_skew", "clock_skew_ns", _signed_duration, "-1h", "Brokers' times are off by this"
     ),

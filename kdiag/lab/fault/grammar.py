@@ -134,6 +134,9 @@ def _rule(values: Mapping[str, tuple[str, str]], origin: str, text: str) -> Faul
             parsed[key.part][key.attribute] = key.parse(value)
         except ValueError as error:
             raise ConfigError("", place, f"{name}: {error}") from None
+    count = parsed["effect"].get("empty_count")
+    if count is not None:
+        parsed[MATCH].setdefault("times", count)
     rule = FaultRule(
         match=FaultMatch(**parsed[MATCH]),
         effect=FaultEffect(**parsed["effect"]),
@@ -159,7 +162,21 @@ def _contradiction(rule: FaultRule, names: set[str]) -> str | None:
         return f"{min(silent)} and {lost[0]} cannot be both: there is no answer"
     if effect.close is not None and effect.stall_bytes is not None:
         return "close and stall cannot be both: what stalls does not end"
+    if names & {"empty", "flip"} and not _all_have(rule, "records"):
+        return "empty and flip are for answers with records, such as Fetch's"
     return _misplaced_error(rule)
+
+
+def _all_have(rule: FaultRule, field: str) -> bool:
+    """Return whether the answers of all APIs that a rule names have a field somewhere."""
+    return all(_has(_API_BY_NAME[name].response_class(), field) for name in rule.match.apis)
+
+
+def _has(cls: type[Struct], name: str) -> bool:
+    return any(
+        each.name == name or (isinstance(each.kind, type) and _has(each.kind, name))
+        for each in fields_of(cls)
+    )
 
 
 def _misplaced_error(rule: FaultRule) -> str | None:

@@ -10,12 +10,24 @@ not happen. A rule counts the requests that its filters let through; `calls`, `e
 `times` then choose among these, in this order.
 """
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from kdiag.wire.schema import Versions
+
+FLIPS: Final[Mapping[str, tuple[int, int]]] = {
+    "base_offset": (5, 0x01),  # 65,536 further
+    "length": (10, 0x40),
+    "leader_epoch": (15, 0x01),
+    "magic": (16, 0x04),
+    "crc": (20, 0x01),
+    "attributes": (22, 0x01),
+    "records": (-1, 0x04),  # the last byte of all
+}
+"""The byte of a batch and the bit of it that are changed, by the name of the field there."""
 
 ApiVersionsOverride = tuple[str, Versions]
 """An API, and the versions that brokers tell of it; the empty range is none at all."""
@@ -100,6 +112,9 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True):
         change_leader_ns: so long the request's partitions have no leader.
         shrink_isr_ns: so long the leader alone is in sync, and acks=all is refused.
         slow_disk_ns: requests that read or write logs are handled so much later.
+        empty_count: so many answers have no records, whatever the logs hold.
+        is_left_out: the answer leaves out the partitions that the fault concerns.
+        flip: the field of the first batch of each partition in which one bit is changed.
         clock_skew_ns: the times that brokers tell are off by this.
         api_versions: what ApiVersions tells instead; other versions are refused.
     """
@@ -126,6 +141,9 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True):
     change_leader_ns: int = 0
     shrink_isr_ns: int = 0
     slow_disk_ns: int = 0
+    empty_count: int = 0
+    is_left_out: bool = False
+    flip: str | None = None
     clock_skew_ns: int = 0
     api_versions: tuple[ApiVersionsOverride, ...] = ()
 

@@ -242,6 +242,9 @@ CASES: Final = {
         "Fetch truncate=30 times=1", Scene.read, lambda seen: "PROTOUFLOW" in seen.log
     ),
     "corrupt": case("Fetch corrupt=-12", Scene.read, lambda seen: seen.value == "_BAD_MSG"),
+    "empty": case("Fetch empty=3", Scene.read, lambda seen: seen.value == 20_000),
+    "leave-out": case("Fetch leave_out times=2", Scene.read, lambda seen: seen.value == 20_000),
+    "flip": case("Fetch flip=crc", Scene.read, lambda seen: seen.value == "_BAD_MSG"),
     "stall": case("Produce stall=10 times=1", Scene.send, delivered_after(0.9)),
     "bandwidth": case(
         "Fetch bandwidth=20kB/s",

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Final
 
 from kdiag.clock import NS_PER_MS
+from kdiag.lab.fault.answers.part_edit import edit_parts
 from kdiag.lab.fault.answers.told_addresses import told_addresses
 from kdiag.lab.fault.fault_plan import FaultPlan, PlannedEffect
 from kdiag.lab.fault.request_subject import SubjectTopic, partition_of, topic_key
@@ -67,6 +68,10 @@ def edit_answer(plan: FaultPlan, response: Struct) -> list[FaultMatch]:
             host, _, port = effect.advertise.rpartition(":")
             for told in told_addresses(response):
                 told.change(host.strip("[]"), int(port))
+        names = {(each.name or "", each.topic_id): each.name for each in plan.call.subject.topics}
+        by_key = names | {("", key[1]): name for key, name in names.items()}
+        if not edit_parts(effect, planned.match, by_key, response):
+            passed.append(planned.match)
         _edit_rest(plan, planned, response)
     return passed
 
