@@ -98,7 +98,7 @@ def probe_topic(client: ClusterClient, settings: ProbeTopicSettings) -> Iterator
         AuthorizationError: if this user may not create topics.
         ProbeError: if the cluster refuses for another reason, or the topic cannot be removed.
         UnsupportedVersionError: if the client and the broker share no version of CreateTopics.
-        RequestTimeoutError: if its partitions have no leaders in time.
+        RequestTimeoutError: if its partitions are not ready in time.
         KdiagError: if no broker answers.
     """
     name = PROBE_PREFIX + secrets.token_hex(4)
@@ -172,7 +172,7 @@ def _led(client: ClusterClient, name: str, partitions: int, until_ns: int) -> Pr
                 raise ProbeError(f"topic {name}", f"the brokers answer {described(error)}")
         client.wait(min(_RETRY_NS, left_ns))
     why = "" if error == _NONE else f": {described(error)}"
-    raise RequestTimeoutError(f"topic {name}: its partitions have no leaders in time{why}")
+    raise RequestTimeoutError(f"topic {name}: its partitions were not ready in time{why}")
 
 
 def _remove(client: ClusterClient, name: str) -> None:

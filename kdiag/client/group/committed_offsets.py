@@ -89,7 +89,7 @@ class CommittedOffsets:
             RequestTimeoutError: if there is no answer by the deadline.
             WakeupError: if another thread ends the wait.
         """
-        attempts = 0
+        attempts, last = 0, ""
         moment_ns = min(deadline_ns, self._clock.monotonic_ns() + _MOMENT_NS)
         while keys:
             if not self._lookup.ensure_ready(deadline_ns):
@@ -102,6 +102,7 @@ class CommittedOffsets:
                 return future.value()
             if not future.is_retriable:
                 raise future.error()
+            last = f"; its last answer: {future.error()}"
             now_ns = self._clock.monotonic_ns()
             if now_ns >= moment_ns and isinstance(future.error(), UnstableOffsetsError):
                 raise future.error()
@@ -113,8 +114,8 @@ class CommittedOffsets:
         else:
             return {}
         raise RequestTimeoutError(
-            f"group {self._settings.group_id}: the coordinator has not told the committed offsets "
-            "in time"
+            f"group {self._settings.group_id}: the coordinator has not returned the committed "
+            f"offsets in time{last}"
         )
 
     def _request(self, keys: frozenset[PartitionKey]) -> RequestFuture[Committed]:

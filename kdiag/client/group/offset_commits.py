@@ -122,6 +122,7 @@ class OffsetCommits:
         if not offsets:
             self._await_async(deadline_ns, wakes=wakes)
             return
+        last = ""
         for _ in self._attempts(deadline_ns, wakes=wakes):
             future = self.send(offsets)
             self._client.await_future(future, deadline_ns, wakes=wakes)
@@ -130,8 +131,10 @@ class OffsetCommits:
                 return
             if future.failed and not future.is_retriable:
                 raise future.error()
+            last = f"; its last answer: {future.error()}" if future.failed else ""
         raise RequestTimeoutError(
             f"group {self._settings.group_id}: the coordinator has not confirmed the commit in time"
+            f"{last}"
         )
 
     def commit_async(

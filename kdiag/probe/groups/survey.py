@@ -99,6 +99,7 @@ _DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
 _HIDDEN: Final = (
     "no commit is visible: brokers leave out those for topics that you may not DESCRIBE"
 )
+_OF_COORDINATOR: Final = f"{NO_PARTITION} of its coordinator"
 _NOT_THERE: Final = f"{NO_PARTITION} of its leader"
 _NO_COMMITS: Final = GroupCommits(error="its coordinator did not answer")
 
@@ -401,7 +402,7 @@ def _partitions(group: Group, commits: Mapping[PartitionKey, Commit]) -> Iterato
             lag=commit.lag,
             member_id=None if group.type == SHARE else owners.get(key),
             is_pending=commit.is_pending,
-            error=commit.error,
+            error=_OF_COORDINATOR if commit.error == NO_PARTITION else commit.error,
         )
 
 

@@ -219,6 +219,8 @@ class GroupTail:
         self.is_closed = True
         if self._request.commits:
             self._commit(self.positions, is_last=True)
+        if self.is_uncommitted:
+            self.forgo_commits()  # or what was refused just now would be tried and reported again
         self._member.close(deadline_ns)
 
     def forgo_commits(self) -> None:

@@ -5,10 +5,17 @@ from collections.abc import Iterator
 import pytest
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.errors import AuthorizationError, ProbeError, UnsupportedVersionError
+from kdiag.clock import NS_PER_MS
+from kdiag.errors import (
+    AuthorizationError,
+    ProbeError,
+    RequestTimeoutError,
+    UnsupportedVersionError,
+)
 from kdiag.probe import PROBE_PREFIX
 from kdiag.probe.topic import ProbeTopicSettings, probe_topic
-from scripted_kafka.scripted_broker import offering
+from kdiag.wire.error_code import CODE_BY_NAME
+from scripted_kafka.scripted_broker import Received, offering
 from scripted_kafka.topic_cluster import TopicCluster
 
 
@@ -126,6 +133,28 @@ def test_brokers_of_any_age_remove_the_topic(cluster: TopicCluster, newest: int)
     with cluster.client() as client, probe_topic(client, ProbeTopicSettings([1])):
         assert len(cluster.topics) == 1
     assert cluster.topics == []
+
+
+@pytest.mark.parametrize("error", ["INVALID_REQUEST", "KAFKA_STORAGE_ERROR"])
+def test_what_keeps_a_new_topic_from_being_ready_is_named(
+    cluster: TopicCluster, error: str
+) -> None:
+    """At once where it is for good; else once the time is up."""
+    real = cluster.tell
+
+    def refuse(received: Received) -> None:
+        for topic in cluster.topics:
+            topic.partitions[0].error_code = CODE_BY_NAME[error]
+        real(received)
+
+    with cluster.client() as client:
+        cluster.on("Metadata", refuse)
+        client.deadline_ns = client.clock.monotonic_ns() + 400 * NS_PER_MS
+        with (
+            pytest.raises((ProbeError, RequestTimeoutError), match=error),
+            probe_topic(client, ProbeTopicSettings([1])),
+        ):
+            pytest.fail("it is not ready")
 
 
 def test_a_topic_that_cannot_be_asked_for_need_not_be_removed(cluster: TopicCluster) -> None:

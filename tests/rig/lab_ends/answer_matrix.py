@@ -24,10 +24,13 @@ from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from signal import SIGKILL
 from tempfile import TemporaryDirectory
+from time import monotonic, sleep
 from typing import Any, Final, NamedTuple, Self
 
 import confluent_kafka
+from confluent_kafka.admin import AdminClient
 
 from kdiag.clock import SystemClock
 from kdiag.lab.broker.lab_cluster import LabCluster, LabSettings
@@ -70,6 +73,9 @@ _MOVES: Final = frozenset(
     }
 )
 _TIMED_OUT: Final = 6
+_MOMENT_S: Final = 0.5
+"""How long a command may take to end after it has said what is wrong."""
+_STEP_S: Final = 0.02
 _GONE: Final = ("Metadata", "topics.errorCode", "UNKNOWN_TOPIC_OR_PARTITION")
 """What a broker says of a topic that was deleted: its commits have no lag."""
 _IN_WORDS: Final = {
@@ -105,15 +111,15 @@ _PARTS: Final = {
     ("OffsetFetch", "groups.topics.partitions.errorCode"): ("tail -g", "groups NAME"),
     ("OffsetFetch", "groups.errorCode"): ("tail -g", "groups NAME"),
     ("OffsetCommit", "topics.partitions.errorCode"): ("tail -g --commit", "latency"),
-    ("Metadata", "topics.partitions.errorCode"): ("tail", "groups NAME", "latency"),
+    ("Metadata", "topics.partitions.errorCode"): ("tail", "groups NAME"),
     ("Metadata", "topics.errorCode"): ("tail", "groups NAME", "latency"),
-    ("Metadata", "errorCode"): ("tail", "groups NAME"),
-    ("FindCoordinator", "coordinators.errorCode"): ("tail -g", "groups NAME", "latency", "find"),
+    ("Metadata", "errorCode"): ("tail",),
+    ("FindCoordinator", "coordinators.errorCode"): ("tail -g", "groups NAME", "find"),
     ("Heartbeat", "errorCode"): ("member",),
     ("JoinGroup", "errorCode"): ("tail -g",),
     ("SyncGroup", "errorCode"): ("tail -g",),
     ("DescribeGroups", "groups.errorCode"): ("groups NAME", "watch"),
-    ("ListGroups", "errorCode"): ("groups", "groups NAME"),
+    ("ListGroups", "errorCode"): ("groups",),
     ("ListTransactions", "errorCode"): ("txn",),
     ("DescribeTransactions", "transactionStates.errorCode"): ("txn",),
     ("DescribeProducers", "topics.partitions.errorCode"): ("txn",),
@@ -188,9 +194,9 @@ class CommandForks:
         self._pipe.send(None)
         self._process.join()
 
-    def __call__(self, *arguments: str) -> Done:
-        """Run a command."""
-        self._pipe.send(arguments)
+    def __call__(self, *arguments: str, until: str | None = None) -> Done:
+        """Run a command, or kill it a moment after it has said something."""
+        self._pipe.send((arguments, until))
         done: Done = self._pipe.recv()
         return done
 
@@ -201,12 +207,29 @@ def _fork_commands(pipe: Connection) -> None:
         import_module(f"kdiag_cli.commands.{each}.run")
     with TemporaryDirectory() as folder:
         files = [Path(folder, name) for name in ("out", "err")]
-        for arguments in iter(pipe.recv, None):
+        for arguments, until in iter(pipe.recv, None):
+            for file in files:
+                file.write_bytes(b"")
             child = os.fork()
             if not child:
                 _become(arguments, files)
-            _, status = os.waitpid(child, 0)
+            status = _end_of(child, files, until)
             pipe.send(Done(os.waitstatus_to_exitcode(status), *(f.read_text() for f in files)))
+
+
+def _end_of(child: int, files: Sequence[Path], until: str | None) -> int:
+    """Return the status of a command that has ended, or that has said what is waited for."""
+    said_s: float | None = None
+    while True:
+        pid, status = os.waitpid(child, os.WNOHANG if until else 0)
+        if pid:
+            return status
+        if until and said_s is None and any(until in file.read_text() for file in files):
+            said_s = monotonic()
+        if said_s is not None and monotonic() - said_s > _MOMENT_S:
+            os.kill(child, SIGKILL)
+            until = None
+        sleep(_STEP_S)
 
 
 def _become(arguments: Sequence[str], files: Sequence[Path]) -> None:
@@ -250,6 +273,7 @@ class AnsweringLab:
                 "transaction.timeout.ms": 900_000,  # it is open as long as the matrix runs
             }
         )
+        self.admin = AdminClient({"bootstrap.servers": self.lab.bootstrap})
         self.writer.init_transactions()
         self.writer.begin_transaction()
         self.writer.produce("paid", b"v")
@@ -258,40 +282,33 @@ class AnsweringLab:
 
     def __exit__(self, *_: object) -> None:
         """Stop it."""
-        del self.writer
+        del self.writer, self.admin
         self.lab.__exit__(None, None, None)
 
     def run(self, case: AnswerCase, group: str) -> CaseEnd:
         """Run a command against an error that lasts."""
-        self._commit(group)
+        if "GROUP" in _COMMANDS[case.command]:
+            self._commit(group)
         self.faults.add(parse_fault(f"{case.api} error={case.error} field={case.field}"))
         try:
-            done = self.ask(*_COMMANDS[case.command], group=group)
+            done = self.ask(*_COMMANDS[case.command], group=group, until=case.error)
             (fault,) = self.faults.listed()
         finally:
             self.faults.clear()
         verdict = self._verdict(case, done, group, is_met=fault.fired_count > fault.passed_count)
         return CaseEnd(verdict, case, done.code, done.err)
 
-    def ask(self, *arguments: str, group: str, limit_s: int = LIMIT_S) -> Done:
+    def ask(self, *arguments: str, group: str, until: str | None = None) -> Done:
         """Run a command for so long at most."""
         texts = [group if each == "GROUP" else each for each in arguments]
-        return self._kdiag(*texts, "-b", self.lab.bootstrap, "--timeout", f"{limit_s}s")
+        limit = f"{LIMIT_S}s"
+        return self._kdiag(*texts, "-b", self.lab.bootstrap, "--timeout", limit, until=until)
 
     def _commit(self, group: str) -> None:
         """Have a group that has read five records."""
-        partition = {"partitionIndex": 0, "committedOffset": _COMMITTED, "committedMetadata": ""}
-        body = {
-            "groupId": group,
-            "generationIdOrMemberEpoch": -1,
-            "memberId": "",
-            "topics": [
-                {"name": "orders", "partitions": [partition | {"committedLeaderEpoch": -1}]}
-            ],
-        }
-        what = ("request", "OffsetCommit", json.dumps(body), "-V", "8", "--yes")
-        done = self.ask(*what, "--to", "coordinator:GROUP", group=group, limit_s=30)
-        assert done.code == 0, done
+        read = [confluent_kafka.TopicPartition("orders", 0, _COMMITTED)]
+        wanted = [confluent_kafka.ConsumerGroupTopicPartitions(group, read)]
+        self.admin.alter_consumer_group_offsets(wanted)[group].result()
 
     def _verdict(self, case: AnswerCase, done: Done, group: str, *, is_met: bool) -> str:
         text = done.err + done.out

@@ -65,6 +65,7 @@ class Log(msgspec.Struct, kw_only=True):
     Attributes:
         batches: first offset, next offset and bytes of each.
         fetch_error, list_error: errors of Fetch and of ListOffsets alone.
+        metadata_error: the error of Metadata, with which it has no leader.
         in_sync: the brokers that have the log; any of them serves readers.
         preferred: the follower that the leader sends readers to.
         empty_answers: how many answers are still to have no records, whatever the log holds.
@@ -84,6 +85,7 @@ class Log(msgspec.Struct, kw_only=True):
     error: str = "NONE"
     fetch_error: str = "NONE"
     list_error: str = "NONE"
+    metadata_error: str = "NONE"
     in_sync: list[int] = []
     preferred: int = -1
     empty_answers: int = 0
@@ -207,8 +209,9 @@ class LogCluster(ScriptedCluster):
             )
             topic.partitions.append(
                 MetadataResponsePartition(
+                    error_code=CODE_BY_NAME[log.metadata_error],
                     partition_index=key.partition,
-                    leader_id=log.leader,
+                    leader_id=log.leader if log.metadata_error == "NONE" else -1,
                     leader_epoch=log.epoch,
                     isr_nodes=log.in_sync,
                 )

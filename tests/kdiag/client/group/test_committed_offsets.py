@@ -142,7 +142,7 @@ def test_the_next_call_goes_on_with_a_request_that_took_too_long(
     cluster.on("OffsetFetch", HOLD)
     assert member.lookup.ensure_ready(cluster.soon())
     while not cluster.broker.asked("OffsetFetch"):
-        with pytest.raises(RequestTimeoutError, match="has not told the committed offsets"):
+        with pytest.raises(RequestTimeoutError, match="has not returned the committed offsets"):
             member.committed(BOTH, cluster.now() + NS_PER_MS)
     cluster.broker.wait_for("OffsetFetch").reply(fetched({0: 7}))
     assert len(member.committed(BOTH, cluster.soon())) == 1

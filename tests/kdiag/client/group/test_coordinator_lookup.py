@@ -12,9 +12,9 @@ import pytest
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.group.coordinator_lookup import CoordinatorLookup, connection_id
 from kdiag.client.group.membership import Membership
-from kdiag.client.network.request import builder_of
+from kdiag.client.network.request import RequestBuilder, builder_of
 from kdiag.client.request_future import RequestFuture
-from kdiag.clock import NS_PER_MS
+from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import (
     AuthenticationError,
     DisconnectedError,
@@ -24,10 +24,13 @@ from kdiag.errors import (
 )
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
 from kdiag.wire.api.heartbeat import HeartbeatRequest
+from kdiag.wire.api.join_group import JoinGroupRequest
 from scripted_kafka.member_cluster import COORDINATOR_ID, GROUP, MemberCluster, in_turn
 from scripted_kafka.scripted_broker import CLOSE, HOLD, offering
+from tiers.cases import for_each
 
 HEARTBEAT = builder_of(HeartbeatRequest(group_id=GROUP))
+JOIN = builder_of(JoinGroupRequest(group_id=GROUP))
 
 
 def complete(_: object, done: RequestFuture[None]) -> None:
@@ -198,6 +201,56 @@ def test_a_coordinator_that_is_given_up_answers_nothing_any_more(
     assert lookup.is_unknown
     client.client.await_future(future, cluster.soon())
     assert isinstance(future.error(), DisconnectedError)
+
+
+@for_each(
+    ("request", "reported"),
+    [
+        (HEARTBEAT, "group billing: no answer to Heartbeat for 5 s"),
+        (JOIN, "no answer to JoinGroup for 5 s: it waits for the other members to join again"),
+    ],
+)
+def test_a_request_that_is_not_answered_is_reported(request: RequestBuilder, reported: str) -> None:
+    """After 5 s, until the answer comes: a member waits for ever."""
+    with MemberCluster() as cluster, cluster.member_client() as client:
+        found = CoordinatorLookup(client, cluster.settings, Membership().monitor, lambda: None)
+        cluster.on(request.api.name, HOLD)
+        found.ensure_ready(cluster.soon())
+        future = found.send(request, complete, timeout_ns=60 * NS_PER_S)
+        client.client.poll_no_wakeup()
+        cluster.clock.advance(4 * NS_PER_S)
+        assert found.lasting_refusal() is None
+        cluster.clock.advance(NS_PER_S)
+        assert reported in (found.lasting_refusal() or "")
+        found.mark_unknown()
+        client.client.await_future(future, cluster.soon())
+        assert "no answer" not in (found.lasting_refusal() or "")
+
+
+@for_each(
+    ("api", "error", "is_reported"),
+    [
+        ("JoinGroup", "REBALANCE_IN_PROGRESS", True),
+        ("SyncGroup", "UNKNOWN_MEMBER_ID", True),
+        ("JoinGroup", "MEMBER_ID_REQUIRED", False),
+        ("Heartbeat", "REBALANCE_IN_PROGRESS", False),
+        ("OffsetCommit", "REBALANCE_IN_PROGRESS", False),
+    ],
+)
+def test_a_refusal_that_lasts_is_reported_and_a_step_of_joining_is_not(
+    api: str, error: str, *, is_reported: bool
+) -> None:
+    """A rebalance is usual, but not one that keeps a member out for longer than 2 s."""
+    with MemberCluster() as cluster, cluster.member_client() as client:
+        found = CoordinatorLookup(client, cluster.settings, Membership().monitor, lambda: None)
+        for _ in range(2):
+            future = RequestFuture[None]()
+            future.fail(GroupError(GROUP, error, "so"))
+            found._note(api, future)
+            cluster.clock.advance(2 * NS_PER_S)
+        reported = found.lasting_refusal()
+        assert (reported is not None) == is_reported
+        assert reported is None or (error in reported and f"(answer to {api})" in reported)
 
 
 def test_nothing_is_sent_to_a_coordinator_that_is_not_known(lookup: CoordinatorLookup) -> None:

@@ -38,7 +38,7 @@ def test_errors_are_those_of_a_group_or_of_a_partition(
     cluster: GroupCluster, client: ClusterClient
 ) -> None:
     """A broker that does not answer is one of all."""
-    cluster.add_group("a", {("orders", 0): -1})
+    cluster.add_group("a", {("orders", 0): 5})  # beside an error an offset is no position
     cluster.commits["a"].topics[0].partitions[0].error_code = CODE_BY_NAME[
         "TOPIC_AUTHORIZATION_FAILED"
     ]

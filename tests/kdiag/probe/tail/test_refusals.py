@@ -133,6 +133,24 @@ def test_an_error_in_listoffsets_is_named(client: ClusterClient, log: Log, error
     assert not is_whole
 
 
+def test_an_offset_that_is_there_and_refused_for_long_is_named(
+    client: ClusterClient, log: Log
+) -> None:
+    """Looking it up again leads to the same offset, for ever."""
+    log.fetch_error = RANGE
+    notices, is_whole = read(client)
+    assert_named(notices, RANGE)
+    assert not is_whole
+
+
+def test_an_error_of_a_partition_in_metadata_is_named(client: ClusterClient, log: Log) -> None:
+    """Whatever keeps it from having a leader: it is not called a partition without one."""
+    log.metadata_error = "UNKNOWN_SERVER_ERROR"
+    notices, is_whole = read(client)
+    assert_named(notices, "UNKNOWN_SERVER_ERROR")
+    assert not is_whole
+
+
 @for_each("error", ["NOT_LEADER_OR_FOLLOWER", "FETCH_SESSION_ID_NOT_FOUND", "UNKNOWN_LEADER_EPOCH"])
 def test_an_error_that_passes_is_not_worth_a_word(error: str) -> None:
     """Leaders move, and brokers forget sessions: the next answer is right."""
