@@ -24,10 +24,10 @@ from typing import Final, NamedTuple
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.doubts import AnswerDoubts
 from kdiag.client.fetch.position import FetchedBatch, FetchPosition, Notice, PartitionKey
-from kdiag.client.fetch.recovery import SESSION_ERRORS, FetchRecovery, LeaderNews
+from kdiag.client.fetch.recovery import SESSION_ERRORS, FetchRecovery
 from kdiag.client.fetch.session import FetchLimits, FetchSession, record_versions
 from kdiag.client.network.connection_states import FOREVER_NS
-from kdiag.client.network.metadata import Broker
+from kdiag.client.network.metadata import leader_news
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.client.request_future import RequestFuture
 from kdiag.errors import DecodeError, KdiagError, UnsupportedVersionError
@@ -263,7 +263,7 @@ class Fetcher:
             if error in SESSION_ERRORS:
                 session.reset()
             assert answered.response is not None
-            news = _leader_news(data, answered.response)
+            news = leader_news(data, answered.response)
             self.recovery.failed(position, error, answered.node_id, news)
             return
         if data.diverging_epoch.end_offset >= 0:
@@ -345,18 +345,6 @@ class _FetchTurns:
     def last(self, node_id: int) -> int:
         """Return the number of the last Fetch to a broker; 0 if there was none."""
         return self._last.get(node_id, 0)
-
-
-def _leader_news(data: PartitionData, response: FetchResponse) -> LeaderNews | None:
-    """Return who leads a partition by an answer with an error; None if that does not say."""
-    leader = data.current_leader
-    if leader.leader_id < 0:
-        return None
-    brokers = {
-        each.node_id: Broker(each.node_id, each.host, each.port, each.rack)
-        for each in response.node_endpoints
-    }
-    return LeaderNews(leader.leader_id, leader.leader_epoch, brokers.get(leader.leader_id))
 
 
 def _records_bytes(response: FetchResponse) -> int:

@@ -16,7 +16,7 @@ Source: Kafka's `OffsetFetcher`, `SubscriptionState`; KIP-320 (truncation), KIP-
 """
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.error_reactions import LASTING_NS, Reaction, described, reaction_to
@@ -34,7 +34,7 @@ from kdiag.client.fetch.progress import ProgressWatch
 from kdiag.client.fetch.repositioning import ASK_NS, Repositioning
 from kdiag.client.network.backoff import ExponentialBackoff
 from kdiag.client.network.connection_states import FOREVER_NS
-from kdiag.client.network.metadata import Broker, Cluster, Partition, Topic
+from kdiag.client.network.metadata import Cluster, LeaderNews, Partition, Topic
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.errors import ConfigError, ConnectError, DecodeError, KdiagError
 from kdiag.wire.error_code import CODE_BY_NAME, error_name
@@ -58,19 +58,6 @@ SESSION_ERRORS: Final = frozenset(
     }
 )
 """Errors after which a session begins again."""
-
-
-class LeaderNews(NamedTuple):
-    """The leader of a partition, as the answer to a Fetch names it.
-
-    Attributes:
-        leader_id, leader_epoch: who, and its epoch.
-        broker: where it listens; None if the answer does not say.
-    """
-
-    leader_id: int
-    leader_epoch: int
-    broker: Broker | None = None
 
 
 class FetchRecovery:
@@ -288,9 +275,7 @@ class FetchRecovery:
         if news.leader_epoch <= position.leader_epoch:
             return False
         client = self._client
-        if news.broker is not None:
-            brokers = {**client.cluster.brokers, news.leader_id: news.broker}
-            client.cluster = client.cluster._replace(brokers=brokers)
+        client.cluster = client.cluster.with_broker(news.broker)
         if news.leader_id not in client.cluster.brokers:
             return False
         if position.leader_id is not None and position.leader_id != news.leader_id:

@@ -3,11 +3,13 @@
 A `Cluster` is a snapshot: one Metadata response as values. Error codes in it are values too. A
 `Node` is where to connect to; a `Broker` is a member of the cluster, which has a node.
 
-Source: Kafka's `Cluster`, `MetadataSnapshot`; KIP-700, KIP-516 (topic ids).
+Answers to Fetch and Produce have a little of it: `LeaderNews`.
+
+Source: Kafka's `Cluster`, `MetadataSnapshot`; KIP-700, KIP-516 (topic ids), KIP-951 (leaders).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kdiag.client.network.request import RequestBuilder
 from kdiag.net.address import Address, Resolve, host_and_port
@@ -21,6 +23,10 @@ from kdiag.wire.api.metadata import (
 )
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.schema import ALL_VERSIONS
+
+if TYPE_CHECKING:  # which most commands do not need
+    from kdiag.wire.api.fetch import FetchResponse, PartitionData
+    from kdiag.wire.api.produce import PartitionProduceResponse, ProduceResponse
 
 _METADATA_KEY: Final = 3
 _FIRST_WITHOUT_CREATION: Final = 4
@@ -151,6 +157,12 @@ class Cluster(NamedTuple):
             response.controller_id,
         )
 
+    def with_broker(self, broker: Broker | None) -> "Cluster":
+        """Return the cluster with a broker that is new, or elsewhere by now; None for the same."""
+        if broker is None:
+            return self
+        return self._replace(brokers={**self.brokers, broker.id: broker})
+
     def leader(self, topic: str, index: int) -> Broker | None:
         """Return the leader of a partition; None if there is none, or it is unknown."""
         found = self.partition(topic, index)
@@ -172,6 +184,33 @@ class Cluster(NamedTuple):
     def nodes(self) -> list[Node]:
         """Return the nodes of the brokers."""
         return [each.node for each in self.brokers.values()]
+
+
+class LeaderNews(NamedTuple):
+    """The leader of a partition, as the answer to a Fetch or Produce names it (KIP-951).
+
+    Attributes:
+        leader_id, leader_epoch: who, and its epoch.
+        broker: where it listens; None if the answer does not say.
+    """
+
+    leader_id: int
+    leader_epoch: int
+    broker: Broker | None = None
+
+
+def leader_news(
+    data: "PartitionData | PartitionProduceResponse", response: "FetchResponse | ProduceResponse"
+) -> LeaderNews | None:
+    """Return who leads a partition by an answer with an error; None if that does not say."""
+    leader = data.current_leader
+    if leader.leader_id < 0:
+        return None
+    brokers = {
+        each.node_id: Broker(each.node_id, each.host, each.port, each.rack)
+        for each in response.node_endpoints
+    }
+    return LeaderNews(leader.leader_id, leader.leader_epoch, brokers.get(leader.leader_id))
 
 
 def metadata_request(topics: Iterable[str] | None) -> RequestBuilder:

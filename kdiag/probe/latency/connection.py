@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.consumer_network_client import ResponseFuture
+from kdiag.client.network.metadata import LeaderNews
 from kdiag.client.network.request import ClientResponse, RequestBuilder
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.latency.split import RequestTimes
@@ -61,7 +62,7 @@ class OwnConnection:
     """A connection to a broker for one kind of requests.
 
     Attributes:
-        node_id: the broker.
+        node_id: the broker; another one once its leader has moved.
         purpose: different for each connection to a broker.
         waiting: when the requests that have not ended were due, since 1970.
     """
@@ -78,6 +79,8 @@ class OwnConnection:
         self.purpose = purpose
         self.waiting: list[int] = []
         self._client = client
+        self._origin = node_id
+        self._leader_epoch = -1
         self._node = client.node(node_id)._replace(id=f"{node_id}:{purpose}")
         self._rtt_ns = 0
         self._facts: SocketFacts | None = None
@@ -102,6 +105,20 @@ class OwnConnection:
     def facts(self) -> SocketFacts | None:
         """Return the last facts of the socket; None before the first request."""
         return self._facts
+
+    def follow(self, news: LeaderNews | None) -> None:
+        """Send further requests to the leader that an answer names, if it is newer (KIP-951)."""
+        if news is None or news.leader_epoch <= self._leader_epoch:
+            return
+        client = self._client
+        client.cluster = client.cluster.with_broker(news.broker)
+        broker = client.cluster.brokers.get(news.leader_id)
+        if broker is None:
+            return
+        self._leader_epoch, self.node_id = news.leader_epoch, broker.id
+        # What has another origin has the same purpose there, and a connection of its own.
+        self._node = broker.node._replace(id=f"{broker.id}:{self.purpose}:{self._origin}")
+        self._rtt_ns = self._stale_ns = 0
 
     def ask(self, request: RequestBuilder, due_ns: int, on_end: OnEnd) -> None:
         """Queue a request; a later poll of the client sends it.

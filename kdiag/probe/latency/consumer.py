@@ -15,7 +15,13 @@ from kdiag.diagnosis.latency.fetch_waits import FetchWait
 from kdiag.errors import DecodeError, KdiagError
 from kdiag.probe.latency.commit import Committing, PendingCommit
 from kdiag.probe.latency.connection import Ended, OwnConnection
-from kdiag.probe.latency.messages import MarkedRecords, fetch_request, fetched, next_offset
+from kdiag.probe.latency.messages import (
+    MarkedRecords,
+    fetch_request,
+    fetched,
+    leader_in,
+    next_offset,
+)
 from kdiag.probe.latency.plan import LatencyTarget
 from kdiag.probe.latency.record_timings import RecordTimings
 from kdiag.probe.latency.results import LatencyResults
@@ -116,6 +122,7 @@ class LatencyConsumer:
             return
         brought = fetched(ended.body)
         if brought.error is not None:
+            reading.connection.follow(leader_in(ended.body))
             self._put_off(reading, brought.error)
             return
         self._results.bytes += brought.size_bytes

@@ -12,7 +12,13 @@ from kdiag.client.cluster_client import ClusterClient
 from kdiag.diagnosis.latency.fetch_waits import FetchWait
 from kdiag.diagnosis.latency.split import OneWay, split_handover, split_request
 from kdiag.probe.latency.connection import Ended, OwnConnection
-from kdiag.probe.latency.messages import MarkedRecords, error_in, fetch_request, fetched
+from kdiag.probe.latency.messages import (
+    MarkedRecords,
+    error_in,
+    fetch_request,
+    fetched,
+    leader_in,
+)
 from kdiag.probe.latency.plan import ACKS_TEXTS, LatencyPlan, LatencyTarget
 from kdiag.probe.latency.record_timings import RecordStart, RecordTimings
 from kdiag.probe.latency.results import LatencyResults, SeriesKind
@@ -60,6 +66,7 @@ class ProduceLoad:
         self._number = 0
         pairs = [(node, acks) for node in target.nodes for acks in plan.acks]
         self._acks = [acks for _, acks in pairs]
+        self._partitions = [target.partition_of(node) for node, _ in pairs]
         self._series = [results.of(SeriesKind.PRODUCE, acks) for acks in self._acks]
         self.connections = [
             OwnConnection(client, node, f"produce acks={ACKS_TEXTS[acks]}") for node, acks in pairs
@@ -74,14 +81,14 @@ class ProduceLoad:
         if self.timings is not None:
             start = RecordStart(due_ns, acks, connection.node_id)
             self.timings.begin(self._number, start)
-        partition = self._target.partition_of(connection.node_id)
-        request = produce_request(self._target, partition, acks, batch)
+        request = produce_request(self._target, self._partitions[kind], acks, batch)
         connection.ask(request, due_ns, partial(self._end, kind, self._number))
 
     def _end(self, kind: int, number: int, ended: Ended) -> None:
         done_ns = self._client.clock.epoch_ns()
         problem = ended.error or error_in(ended.body)
         if problem is not None:
+            self.connections[kind].follow(leader_in(ended.body))
             self._results.fail(problem, self._series[kind])
             if self.timings is not None:
                 self.timings.give_up(number)
@@ -120,6 +127,7 @@ class FetchLoad:
             results: gets the latencies.
         """
         self.connections = [OwnConnection(client, node, "fetch") for node in target.nodes]
+        self._partitions = [target.partition_of(node) for node in target.nodes]
         self._client = client
         self._target = target
         self._offsets = offsets
@@ -128,8 +136,7 @@ class FetchLoad:
 
     def send(self, kind: int, due_ns: int) -> None:
         """Send a fetch."""
-        connection = self.connections[kind]
-        partition = self._target.partition_of(connection.node_id)
+        connection, partition = self.connections[kind], self._partitions[kind]
         offsets = {partition: self._offsets[partition]}
         request = fetch_request(self._target, offsets, _AT_ONCE)
         connection.ask(request, due_ns, partial(self._end, kind))
@@ -141,6 +148,7 @@ class FetchLoad:
             return
         brought = fetched(ended.body)
         if brought.error is not None:
+            self.connections[kind].follow(leader_in(ended.body))
             self._results.fail(brought.error, self._series)
             return
         self._results.bytes += brought.size_bytes

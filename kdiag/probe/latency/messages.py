@@ -2,6 +2,7 @@
 
 fetch_request, fetched        Fetch from given offsets, and the batches that it brought
 commit_request, error_in      OffsetCommit of one partition, and the first error
+leader_in                     who leads the partition, in answers that refuse it
 MarkedRecords                 batches to write, recognised again when they are read
 """
 
@@ -10,6 +11,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from kdiag.client.network.metadata import LeaderNews, leader_news
 from kdiag.client.network.request import RequestBuilder
 from kdiag.clock import NS_PER_MS
 from kdiag.diagnosis.latency.fetch_waits import FetchWait
@@ -92,6 +94,17 @@ def error_in(body: Struct | None) -> str | None:
     elif isinstance(body, OffsetCommitResponse):
         codes = [each.error_code for topic in body.topics for each in topic.partitions]
     return next((error_name(code) for code in codes if code), None)
+
+
+def leader_in(body: Struct | None) -> LeaderNews | None:
+    """Return who leads the partition by an answer to Produce or Fetch; None if it does not say."""
+    if isinstance(body, ProduceResponse):
+        written = (each for topic in body.responses for each in topic.partition_responses)
+        return next((leader_news(each, body) for each in written), None)
+    if isinstance(body, FetchResponse):
+        read = (each for topic in body.responses for each in topic.partitions)
+        return next((leader_news(each, body) for each in read), None)
+    return None
 
 
 def fetched(body: Struct | None) -> Fetched:

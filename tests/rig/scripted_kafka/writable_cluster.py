@@ -40,6 +40,8 @@ from kdiag.wire.api.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from kdiag.wire.api.produce import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
@@ -80,13 +82,14 @@ class WritableCluster(LogCluster):
         answers = {
             "CreateTopics": self._create,
             "DeleteTopics": self._delete,
-            "Produce": self._produce,
             "FindCoordinator": self._find,
             "OffsetCommit": self._commit,
             "DeleteGroups": self._delete_groups,
         }
         for name, answer in answers.items():
             self.on(name, answer)
+        for number, broker in self.brokers.items():
+            broker.on("Produce", self._for(number, self._produce))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -123,20 +126,25 @@ class WritableCluster(LogCluster):
         names = {log.topic_id: key.topic for key, log in self.logs.items()}
         return self.logs.get(PartitionKey(topic or names.get(topic_id, ""), partition))
 
-    def _produce(self, received: Received) -> None:
+    def _produce(self, number: int, received: Received) -> None:
         request = received.message()
         assert isinstance(request, ProduceRequest)
         self.acks.append(request.acks)
         topic, code = request.topic_data[0], self._code("Produce")
         data = topic.partition_data[0]
         log = self._log(topic.name, topic.topic_id, data.index)
-        if not code and log is not None:
+        answer = PartitionProduceResponse(data.index, code)
+        endpoints = []
+        if self.names_leaders and log is not None and log.leader != number:
+            answer.error_code = CODE_BY_NAME["NOT_LEADER_OR_FOLLOWER"]
+            answer.current_leader = LeaderIdAndEpoch(log.leader, log.epoch)
+            port = self.brokers[log.leader].port
+            endpoints = [NodeEndpoint(node_id=log.leader, host="127.0.0.1", port=port)]
+        elif not code and log is not None:
             self._append(log, bytes(data.records or b""))
         if request.acks:
-            answer = TopicProduceResponse(
-                topic.name, topic.topic_id, [PartitionProduceResponse(data.index, code)]
-            )
-            received.reply(ProduceResponse(responses=[answer]))
+            written = TopicProduceResponse(topic.name, topic.topic_id, [answer])
+            received.reply(ProduceResponse(responses=[written], node_endpoints=endpoints))
 
     def _append(self, log: Log, data: bytes) -> None:
         """Append a batch, whose offsets are given now, and tell whoever waits for it."""

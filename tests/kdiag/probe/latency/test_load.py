@@ -4,6 +4,7 @@ import pytest
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import PartitionKey
+from kdiag.client.network.metadata import LeaderNews
 from kdiag.probe.latency.connection import OwnConnection
 from kdiag.probe.latency.load import FetchLoad, ProduceLoad
 from kdiag.probe.latency.plan import ACKS_ALL, LatencyPlan, LatencyTarget
@@ -47,6 +48,38 @@ def test_each_acks_is_written_to_each_broker(cluster: WritableCluster) -> None:
         assert sorted(series.nodes) == [1, 2]
         assert (series.latencies.most.broker_ns > 0) == (acks != 0)
     assert results.bytes == 6 * 170
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_writes_and_fetches_go_to_the_leader_that_an_answer_names(
+    cluster: WritableCluster, *, is_known: bool
+) -> None:
+    """KIP-951: one of each is refused, and metadata are not asked for; an older leader is not."""
+    results = LatencyResults()
+    with cluster.client() as client:
+        load = ProduceLoad(client, target(cluster), LatencyPlan(acks=[1]), results)
+        fetches = FetchLoad(client, target(cluster), {0: 0, 1: 0}, results)
+        asked = sum(len(each.asked("Metadata")) for each in cluster.brokers.values())
+        if not is_known:
+            brokers = {1: client.cluster.brokers[1]}
+            client.cluster = client.cluster._replace(brokers=brokers)
+        cluster.names_leaders = True
+        cluster.logs[PartitionKey("orders", 0)].leader = 2
+        cluster.logs[PartitionKey("orders", 0)].epoch = 7
+        for _ in range(3):
+            load.send(0, client.clock.epoch_ns())
+            settle(client, load.connections)
+            fetches.send(0, client.clock.epoch_ns())
+            settle(client, fetches.connections)
+        assert load.connections[0].node_id == fetches.connections[0].node_id == 2
+        load.connections[0].follow(LeaderNews(1, 6))
+        assert load.connections[0].node_id == 2
+    metadata = sum(len(each.asked("Metadata")) for each in cluster.brokers.values())
+    assert (len(cluster.logs[PartitionKey("orders", 0)].batches), metadata) == (2, asked)
+    for kind, acks in ((SeriesKind.PRODUCE, 1), (SeriesKind.FETCH, None)):
+        series = results.of(kind, acks)
+        assert series.errors == {"NOT_LEADER_OR_FOLLOWER": 1}
+        assert {node: each.count for node, each in series.nodes.items()} == {2: 2}
 
 
 def test_a_record_that_is_refused_goes_nowhere(cluster: WritableCluster) -> None:
