@@ -48,5 +48,6 @@ def _ask_once(
         if leaders[key] is not None and leaders[key] not in patience.silent
     ]
     for key, end in ends_of_epochs(client, positions, patience.limit_ns or ASK_NS).items():
-        for each in asked[key][1] if end is not None and end.error is None else ():
-            each.epoch_end = end.offset
+        if end is not None and end.error is None:
+            for each in asked[key][1]:
+                each.epoch_end = end.offset
