@@ -6,7 +6,7 @@
     error, or a broken connection                         start again with a full request
 
 `record_versions` are the versions that a Fetch may have, and Produce and OffsetCommit with it;
-`require_record_batches` tells those whose clients have none of them.
+`require_record_batches` is for clients and brokers that have none of them.
 
 Source: KIP-227, KIP-516 (topic ids); Kafka's `FetchSessionHandler`.
 """
@@ -15,12 +15,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.fetch.position import UNKNOWN_EPOCH, FetchPosition, PartitionKey
 from kdiag.client.network.api_versions import wanted_versions
+from kdiag.errors import UnsupportedVersionError
 from kdiag.wire import api_keys
 from kdiag.wire.api.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kdiag.wire.catalog import API_BY_KEY
-from kdiag.wire.client_release import ClientRelease
 from kdiag.wire.schema import Versions
 
 _NO_SESSION: Final = 0
@@ -163,11 +164,21 @@ def record_versions(api_key: int, *, has_topic_ids: bool) -> Versions:
     return Versions(_OLDEST[api_key], newest)
 
 
-def require_record_batches(release: ClientRelease | None) -> None:
-    """Check that the clients of a release, if there is one, know record batches as they are today.
+def require_record_batches(client: ClusterClient) -> None:
+    """Check that a client and its brokers know record batches as they are today.
+
+    Args:
+        client: connected.
 
     Raises:
         UnsupportedVersionError: if they do not: before Kafka 0.11.
     """
     by_name = record_versions(api_keys.FETCH, has_topic_ids=False)
-    wanted_versions(API_BY_KEY[api_keys.FETCH], by_name, release)
+    wanted = wanted_versions(API_BY_KEY[api_keys.FETCH], by_name, client.settings.network.release)
+    versions = client.api_versions(client.any_node())
+    offered = None if versions is None else versions.range(API_BY_KEY[api_keys.FETCH])
+    if offered is not None and offered.high < wanted.low:
+        raise UnsupportedVersionError(
+            "the brokers are older than Kafka 0.11, whose records have another form: they speak "
+            f"versions {offered} of Fetch, and {wanted} are wanted"
+        )

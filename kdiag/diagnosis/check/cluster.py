@@ -25,11 +25,14 @@ from kdiag.diagnosis.check.report import (
 from kdiag.diagnosis.coordinator import last_copies_advice
 from kdiag.errors import Fault
 from kdiag.findings.finding import Finding, found
+from kdiag.wire import api_keys
 from kdiag.wire.api.describe_quorum import ResponsePartitionData
 from kdiag.wire.api.metadata import MetadataResponsePartition
 from kdiag.wire.error_code import CODE_BY_NAME, error_name
 
 _SHOWN: Final = 5
+_LAST_WITH_NAMES: Final = 5
+"""Later versions of DeleteTopics have another form."""
 _DENIED: Final = CODE_BY_NAME["CLUSTER_AUTHORIZATION_FAILED"]
 _NO_MAJORITY: Final = "See the controllers' logs: too few of them may be up for a majority"
 _HUNG: Final = (
@@ -166,7 +169,8 @@ def _of_probes(facts: CheckFacts) -> Iterator[Finding]:
     ]
     if topics:
         form = _json("topicNames", topics)
-        commands.append(f"kdiag request DeleteTopics '{form}' -V 5 --to controller --yes")
+        version = f"-V {_version_with_names(facts)}"
+        commands.append(f"kdiag request DeleteTopics '{form}' {version} --to controller --yes")
     if commands:
         names = [*(f"topic {each}" for each in topics), *(f"group {each}" for each in groups)]
         yield found(
@@ -175,6 +179,19 @@ def _of_probes(facts: CheckFacts) -> Iterator[Finding]:
             names=listed(names, _SHOWN),
             commands=" and ".join(f"`{each}`" for each in commands),
         )
+
+
+def _version_with_names(facts: CheckFacts) -> int:
+    """Return the newest version of DeleteTopics that names topics, and that the brokers have."""
+    offered = [
+        each.max_version
+        for endpoint in (*facts.servers, *facts.listeners)
+        for visit in endpoint.visits
+        if visit.versions is not None
+        for each in visit.versions.api_keys
+        if each.api_key == api_keys.DELETE_TOPICS
+    ]
+    return min([_LAST_WITH_NAMES, *offered])
 
 
 def _json(field: str, names: Sequence[str]) -> str:

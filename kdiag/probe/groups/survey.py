@@ -36,6 +36,7 @@ from kdiag.errors import (
     ConnectError,
     DisconnectedError,
     RequestTimeoutError,
+    UnsupportedVersionError,
 )
 from kdiag.probe.config_value import broker_setting
 from kdiag.probe.coordinator.search import coordinator_request
@@ -54,7 +55,9 @@ from kdiag.probe.groups.listing import (
 from kdiag.probe.groups.members import GroupDescription, describe_groups
 from kdiag.probe.groups.next_records import NextRecords, UnreadSpan, read_next
 from kdiag.probe.groups.patience import BrokerPatience
+from kdiag.wire import api_keys
 from kdiag.wire.api.find_coordinator import FindCoordinatorResponse
+from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.coordinator_partition import CoordinatorKind
 from kdiag.wire.error_code import error_name
 
@@ -116,6 +119,7 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
     """Return what a connected client is told about groups.
 
     Raises:
+        UnsupportedVersionError: if a named group is missing from lists that are not whole.
         KdiagError: if no broker answers for the topics.
     """
     patience = BrokerPatience(client, request.patience_ns)
@@ -145,6 +149,8 @@ def survey_groups(client: ClusterClient, request: SurveyRequest) -> GroupsReport
     refused = _refusals(patience, missing)
     groups += [Group(group=name, type=UNKNOWN, error=error) for name, error in refused.items()]
     missing = [name for name in missing if name not in refused]
+    if missing:
+        _require_whole_lists(client)
     groups += [_unlisted(name, listing) for name in missing if listing.failures]
     return GroupsReport(
         at_ns=client.clock.epoch_ns(),
@@ -287,6 +293,21 @@ def _note_failure(groups: list[Group], error: str) -> None:
             each.error = each.error or error
         if not group.partitions:
             group.error = group.error or error
+
+
+def _require_whole_lists(client: ClusterClient) -> None:
+    """Check that brokers list groups that have no members.
+
+    Raises:
+        UnsupportedVersionError: if they do not: their commits are there all the same.
+    """
+    versions = client.api_versions(client.any_node())
+    offered = None if versions is None else versions.range(API_BY_KEY[api_keys.LIST_OFFSETS])
+    if offered is not None and not offered.high:
+        raise UnsupportedVersionError(
+            "the brokers are older than Kafka 0.10.1: they list groups only while these have "
+            "members, and kdiag does not read their commits"
+        )
 
 
 def _refusals(patience: BrokerPatience, names: Sequence[str]) -> dict[str, str]:

@@ -64,7 +64,7 @@ class Tail:
             UnsupportedVersionError: if the client speaks as one that cannot read such topics.
             KdiagError: if the cluster cannot be asked.
         """
-        require_record_batches(client.settings.network.release)
+        require_record_batches(client)
         self._client = client
         self._request = request
         self._start = request.offsets.start or self._default_start()

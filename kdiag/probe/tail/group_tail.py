@@ -134,7 +134,7 @@ class GroupTail:
             UnsupportedVersionError: if the client speaks as one that cannot read such topics.
             KdiagError: if the cluster cannot be asked.
         """
-        require_record_batches(client.settings.network.release)
+        require_record_batches(client)
         select_now(client, request.tail.topics)
         self.is_closed = self.is_uncommitted = False
         self._client = client

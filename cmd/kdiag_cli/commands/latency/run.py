@@ -111,7 +111,7 @@ class _LatencyRun:
     @contextmanager
     def _target(self, client: ClusterClient) -> Iterator[tuple[LatencyTarget, ProbeGroup | None]]:
         """Yield the topic to use, and the group that commits in it."""
-        require_record_batches(client.settings.network.release)
+        require_record_batches(client)
         nodes = chosen_nodes(client, self._options.brokers)
         require_reachable(client, nodes)
         with ExitStack() as opened:

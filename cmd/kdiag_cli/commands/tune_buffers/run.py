@@ -9,6 +9,7 @@ from typing import Final
 
 from kdiag.client.channel_builder import channel_maker
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch.session import require_record_batches
 from kdiag.clock import SystemClock
 from kdiag.diagnosis.buffers.facts import BrokerPath, KernelLimits, LoadKind
 from kdiag.diagnosis.buffers.findings import Measured
@@ -103,6 +104,7 @@ class TuningRun:
         paths = [each for each in self._paths if self._is_worth(each)]
         if not paths:
             return
+        require_record_batches(client)
         if options.topic is None and options.reads_only:
             self._warnings.append("no proof: --read-only needs a --topic with records")
             return

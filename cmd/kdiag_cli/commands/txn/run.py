@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.fetch.session import require_record_batches
 from kdiag.diagnosis.transactions import (
     OpenPartition,
     Place,
@@ -85,6 +86,7 @@ def abort(options: AbortOptions, live: LiveOptions) -> ExitCode:
 
 def _show(options: TxnOptions, live: LiveOptions) -> ExitCode:
     with live_session(live) as client:
+        require_record_batches(client)
         facts = find_open_transactions(client, options.topics)
         transactions = judge(facts)
         if options.is_hanging:

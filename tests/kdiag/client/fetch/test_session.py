@@ -1,7 +1,10 @@
 """What a broker remembers of our last Fetch."""
 
+from contextlib import nullcontext
+
 import pytest
 
+from kdiag.client.cluster_client import ClusterSettings
 from kdiag.client.fetch.position import FetchPosition, PartitionKey
 from kdiag.client.fetch.session import (
     FetchLimits,
@@ -9,11 +12,14 @@ from kdiag.client.fetch.session import (
     record_versions,
     require_record_batches,
 )
+from kdiag.client.network.settings import IMPATIENT, NetworkSettings
 from kdiag.errors import UnsupportedVersionError
 from kdiag.wire.api.fetch import FetchRequest
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.client_release import client_release
 from kdiag.wire.codec.messages import encode
+from scripted_kafka.scripted_broker import offering
+from scripted_kafka.scripted_cluster import ScriptedCluster
 from tiers.cases import for_each
 
 ID = bytes(15) + b"\1"
@@ -124,9 +130,24 @@ def test_topics_without_ids_are_named_which_the_newest_versions_cannot(
     assert record_versions(api_key, has_topic_ids=True) == (oldest, newest)
 
 
-def test_clients_before_kafka_0_11_cannot_read_record_batches() -> None:
-    """All others can, and kdiag itself."""
-    for release in ("", "0.11.0", "4.4"):
-        require_record_batches(client_release(release))
-    with pytest.raises(UnsupportedVersionError, match="knows versions 0-3 of Fetch"):
-        require_record_batches(client_release("0.10.2"))
+@pytest.mark.parametrize(
+    ("release", "offered", "why"),
+    [
+        ("", 18, None),
+        ("4.4", 4, None),
+        ("0.11.0", 18, None),
+        ("0.10.2", 18, "knows versions 0-3 of Fetch"),
+        ("", 3, "the brokers are older than Kafka 0.11, .* versions 0-3 of Fetch"),
+    ],
+)
+def test_clients_and_brokers_before_kafka_0_11_have_no_record_batches(
+    release: str, offered: int, why: str | None
+) -> None:
+    """All others do, and kdiag itself."""
+    network = NetworkSettings(times=IMPATIENT, release=client_release(release))
+    with ScriptedCluster(1) as cluster:
+        cluster.on("ApiVersions", offering(Fetch=(0, offered)))
+        with cluster.client(settings=ClusterSettings((), network)) as client:
+            raised = pytest.raises(UnsupportedVersionError, match=why) if why else nullcontext()
+            with raised:
+                require_record_batches(client)

@@ -1,11 +1,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from kdiag.diagnosis.check.cluster import judge_partitions, judge_quorum
 from kdiag.diagnosis.check.disks import LogDir
 from kdiag.diagnosis.check.facts import CheckedEndpoint
 from kdiag.diagnosis.check.report import CheckPart, CheckStage, CheckStatus
 from kdiag.errors import ConnectError, Fault, Layer
+from kdiag.wire import api_keys
+from kdiag.wire.api.api_versions import ApiVersion, ApiVersionsResponse
 from kdiag.wire.api.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
 from kdiag.wire.api.describe_quorum import (
     DescribeQuorumResponse,
@@ -250,14 +254,22 @@ def test_brokers_that_list_no_groups_are_told() -> None:
     ]
 
 
-def test_what_probes_have_left_is_a_warning_with_what_removes_it() -> None:
-    """The commands stand as they are typed; the cluster is as well as without it."""
-    part = judged({"orders": partition()}, probe_topics=["_kdiag_probe_1"], probe_groups=["_g"])
+@pytest.mark.parametrize(("offered", "version"), [(6, 5), (1, 1), (None, 5)])
+def test_what_probes_have_left_is_a_warning_with_what_removes_it(
+    offered: int | None, version: int
+) -> None:
+    """The commands stand as they are typed, in a version that the broker has."""
+    answered = visit()
+    keys = [] if offered is None else [ApiVersion(api_keys.DELETE_TOPICS, 0, offered)]
+    answered.versions = ApiVersionsResponse(api_keys=keys)
+    servers = [endpoint("kafka-1", answered)]
+    left = {"probe_topics": ["_kdiag_probe_1"], "probe_groups": ["_g"]}
+    part = judged({"orders": partition()}, servers=servers, **left)
     (finding,) = part.findings
     assert finding.title == "kdiag's own, left on the cluster (2): topic _kdiag_probe_1, group _g"
     assert finding.fix == (
         "Remove them by "
         '`kdiag request DeleteGroups \'{"groupsNames":["_g"]}\' --to coordinator:_g --yes` and '
-        '`kdiag request DeleteTopics \'{"topicNames":["_kdiag_probe_1"]}\' -V 5 --to controller '
-        "--yes`."
+        '`kdiag request DeleteTopics \'{"topicNames":["_kdiag_probe_1"]}\' '
+        f"-V {version} --to controller --yes`."
     )

@@ -2,6 +2,7 @@ import pytest
 
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.diagnosis.groups.model import Group, GroupsReport
+from kdiag.errors import UnsupportedVersionError
 from kdiag.probe.groups.survey import TIMED_PARTITIONS, SurveyRequest, survey_groups
 from kdiag.wire.api.describe_cluster import DescribeClusterResponse
 from kdiag.wire.api.describe_share_group_offsets import (
@@ -15,7 +16,7 @@ from kdiag.wire.api.list_groups import ListedGroup
 from kdiag.wire.api.share_group_describe import DescribedGroup, ShareGroupDescribeResponse
 from kdiag.wire.error_code import CODE_BY_NAME
 from scripted_kafka.group_cluster import GroupCluster, subscription
-from scripted_kafka.scripted_broker import CLOSE, HOLD
+from scripted_kafka.scripted_broker import CLOSE, HOLD, offering
 
 
 def filled(cluster: GroupCluster, partitions: int = 2) -> GroupCluster:
@@ -140,6 +141,17 @@ def test_what_one_may_not_see_is_not_absent(cluster: GroupCluster, client: Clust
     report = survey_groups(client, SurveyRequest(["secret"]))
     assert report.absent == []
     assert only(report).error == "GROUP_AUTHORIZATION_FAILED"
+
+
+def test_brokers_that_list_groups_with_members_alone_prove_no_absence(
+    cluster: GroupCluster,
+) -> None:
+    """Before Kafka 0.10.1, a group without members is in no list, though it has commits."""
+    cluster.on("ApiVersions", offering(ListOffsets=(0, 0)))
+    with cluster.client() as client:
+        assert survey_groups(client, SurveyRequest()).groups == []
+        with pytest.raises(UnsupportedVersionError, match=r"older than Kafka 0\.10\.1"):
+            survey_groups(client, SurveyRequest(["g"]))
 
 
 def test_a_list_that_may_be_shorter_than_it_is_says_so(

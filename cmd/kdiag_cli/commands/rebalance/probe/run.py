@@ -117,7 +117,7 @@ class _ProbeRun:
             if self._live.timeout_ns is not None:
                 admin.deadline_ns = self._clock.monotonic_ns() + self._live.timeout_ns
             admin.connect()
-            require_record_batches(admin.settings.network.release)
+            require_record_batches(admin)
             try:
                 for variant in self._variants(admin):
                     self._probe_variant(admin, config, variant, receiver)
