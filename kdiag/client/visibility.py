@@ -61,16 +61,19 @@ def hidden_groups(client: ClusterClient, limit_ns: int | None = _LIMIT_NS) -> st
     return None if is_whole else _partial("groups", "DESCRIBE on the cluster")
 
 
-def hidden_topics(client: ClusterClient, limit_ns: int | None = _LIMIT_NS) -> str | None:
-    """Return why there may be more topics than brokers list; likewise."""
-    request = metadata_request([_ANY_TOPIC])
+def hidden_topics(
+    client: ClusterClient, limit_ns: int | None = _LIMIT_NS, *, name: str = _ANY_TOPIC
+) -> str | None:
+    """Return why there may be more topics than brokers list, of those that are like a name."""
+    request = metadata_request([name])
     try:
         body = client.ask_any(request, MetadataResponse, timeout_ns=limit_ns, is_harmless=True)
     except _UNREACHABLE as error:
         return _unsure("topics", str(error))
     errors = {error_name(each.error_code) for each in body.topics}
     is_whole = "TOPIC_AUTHORIZATION_FAILED" not in errors
-    return None if is_whole else _partial("topics", "DESCRIBE on all topics")
+    which = "all topics" if name == _ANY_TOPIC else f"topics such as {name}"
+    return None if is_whole else _partial("topics", f"DESCRIBE on {which}")
 
 
 def hidden_transactions(client: ClusterClient, limit_ns: int | None = _LIMIT_NS) -> str | None:

@@ -148,15 +148,18 @@ def judge_partitions(facts: CheckFacts) -> CheckPart:
         stage=CheckStage.PARTITIONS,
         status=status_of(findings),
         took_ns=facts.took_ns.get("topics"),
-        detail=_detail(placed, len(topics)),
+        detail=_detail(placed, len(topics), sees_all=facts.unseen_topics is None),
         facts=_counts(placed, facts),
     )
     unlisted = [
         f"broker {node_id} was not searched for groups that kdiag may have left: {why}"
         for node_id, why in sorted(facts.unlisted.items())
     ]
+    unseen = [] if facts.unseen_topics is None else [facts.unseen_topics]
     return CheckPart(
-        rows=[row], findings=[*_of_brokers(placed, facts), *findings], warnings=unlisted
+        rows=[row],
+        findings=[*_of_brokers(placed, facts), *findings],
+        warnings=[*unseen, *unlisted],
     )
 
 
@@ -276,7 +279,7 @@ def _named(placed: Sequence[_CheckedPartition]) -> dict[str, int | str]:
     return {"count": len(placed), "partitions": listed(placed, _SHOWN)}
 
 
-def _detail(placed: Sequence[_CheckedPartition], topic_count: int) -> str:
+def _detail(placed: Sequence[_CheckedPartition], topic_count: int, *, sees_all: bool) -> str:
     counts = (
         (sum(each.is_offline for each in placed), "without a leader"),
         (sum(bool(each.missing) for each in placed), "with replicas out of sync"),
@@ -287,7 +290,7 @@ def _detail(placed: Sequence[_CheckedPartition], topic_count: int) -> str:
     topics = "1 topic" if topic_count == 1 else f"{topic_count} topics"
     partitions = "1 partition" if len(placed) == 1 else f"{len(placed)} partitions"
     state = ", ".join(wrong) or "all led and in sync"
-    return f"{partitions} of {topics}: {state}"
+    return f"{partitions} of {topics}{'' if sees_all else ' that you may see'}: {state}"
 
 
 def _counts(placed: Sequence[_CheckedPartition], facts: CheckFacts) -> dict[str, int]:

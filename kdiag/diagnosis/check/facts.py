@@ -170,6 +170,7 @@ class CheckFacts(msgspec.Struct, kw_only=True):
         quorum: the controllers' response to DescribeQuorum; None if there is no quorum.
         is_quorum_silent: whether the controllers did not answer in time.
         topics: all topics that the user may see.
+        unseen_topics: why there may be others; None if there are not.
         wanted: the topics that were asked for by name, with the user's operations on each.
         min_isr: `min.insync.replicas` by topic, of those with replicas out of sync.
         log_dirs: the log directories of the reachable brokers, as far as the user may see them.
@@ -201,6 +202,7 @@ class CheckFacts(msgspec.Struct, kw_only=True):
     quorum: DescribeQuorumResponse | None = None
     is_quorum_silent: bool = False
     topics: MetadataResponse | None = None
+    unseen_topics: str | None = None
     wanted: MetadataResponse | None = None
     min_isr: Mapping[str, int] = {}
     log_dirs: Sequence[LogDir] = ()

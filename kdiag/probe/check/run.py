@@ -21,6 +21,7 @@ import msgspec
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.client.network.metadata import Cluster, Node, metadata_request
 from kdiag.client.network.request import RequestBuilder
+from kdiag.client.visibility import hidden_topics
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.check.facts import CheckedEndpoint, CheckFacts, Exposure, SessionLimits
 from kdiag.errors import KdiagError
@@ -198,6 +199,8 @@ class _Check:
         facts = self._facts
         facts.cluster = self._answer("cluster", DescribeClusterResponse)
         facts.topics = self._answer("topics", MetadataResponse)
+        if facts.topics is not None:
+            facts.unseen_topics = hidden_topics(self._client, self._left_ns())
         if "wanted" in self._pending:
             facts.wanted = self._answer("wanted", MetadataResponse)
         facts.quorum = self._answer("quorum", DescribeQuorumResponse)

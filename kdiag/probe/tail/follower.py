@@ -37,7 +37,7 @@ from kdiag.probe.tail.last_records import LastRecords, OffsetSpan
 from kdiag.probe.tail.offset_spec import At, OffsetSpec, Position
 from kdiag.probe.tail.offsets import StartAndStop, find_offsets
 from kdiag.probe.tail.open_transactions import HeldBackWatch
-from kdiag.probe.tail.placement import LATE_NS, Placement, TailRequest, select_now
+from kdiag.probe.tail.placement import LATE_NS, Placement, TailRequest, select_now, unseen_topics
 from kdiag.probe.tail.topic_selection import TopicSelector, may_grow, names_to_ask, select
 
 REFRESH_NS: Final = 5 * NS_PER_S
@@ -78,6 +78,7 @@ class Tail:
         began_ns = client.clock.monotonic_ns()
         self._began = Position(At.TIMESTAMP, client.clock.epoch_ns() // NS_PER_MS)
         cluster, self._placement.unplaced = select_now(client, request.topics)
+        self._placement.report_unseen(unseen_topics(client, request.topics))
         usual = {key for key, own in self._placement.unplaced.items() if own is None}
         spans = self._placement.place(cluster, self._start)
         if self._placement.unplaced and not spans:

@@ -58,7 +58,7 @@ from kdiag.probe.tail.follower import REFRESH_NS
 from kdiag.probe.tail.offset_spec import At, Position
 from kdiag.probe.tail.offsets import StartAndStop
 from kdiag.probe.tail.pending_offsets import TransactionWatch
-from kdiag.probe.tail.placement import Placement, TailRequest, select_now
+from kdiag.probe.tail.placement import Placement, TailRequest, select_now, unseen_topics
 from kdiag.probe.tail.topic_selection import TopicSelector
 
 MakeMember = Callable[[TopicSubscription, RebalanceListener], ConsumerMember]
@@ -145,6 +145,7 @@ class GroupTail:
         self._placement = Placement(
             client, self._fetcher, tail, expects_records=False, reset=request.reset
         )
+        self._placement.report_unseen(unseen_topics(client, tail.topics))
         self._notices: list[Notice] = []
         self._transactions = TransactionWatch(client)
         self._given: set[PartitionKey] = set()

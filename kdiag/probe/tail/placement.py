@@ -82,9 +82,15 @@ def select_now(
         try:
             return everything, select(topics, everything)
         except ConfigError as error:
-            if names_to_ask(topics) is None and (hidden := hidden_topics(client)):
+            if hidden := unseen_topics(client, topics):
                 raise AuthorizationError(f"{error}; {hidden}") from None
             raise
+
+
+def unseen_topics(client: ClusterClient, topics: Sequence[TopicSelector]) -> str | None:
+    """Return why patterns may match more topics than brokers list; None if they do not."""
+    reasons = (hidden_topics(client, name=each.example) for each in topics if each.is_pattern)
+    return next(filter(None, reasons), None)
 
 
 class Placement:
@@ -132,6 +138,12 @@ class Placement:
         """Return the notices since the last call."""
         taken, self._notices = self._notices, []
         return taken
+
+    def report_unseen(self, why: str | None) -> None:
+        """Report that there may be topics that are not read; None for that there are not."""
+        if why is not None:
+            self.is_partial = True
+            self._notices.append(Notice(NoticeKind.DENIED, why))
 
     def place(
         self, cluster: Cluster, start: Position, *, is_late: bool = False

@@ -30,6 +30,7 @@ _NAME: Final = re.compile(
 _NEW: Final = "new"
 _MAX_PARTITIONS: Final = 100_000
 _GLOB: Final = frozenset("*?[")
+_GLOB_PART: Final = re.compile(r"\*|\?|\[[^\]]+\]")
 _DENIED: Final = "TOPIC_AUTHORIZATION_FAILED"
 
 
@@ -50,6 +51,21 @@ class TopicSelector(NamedTuple):
     def is_pattern(self) -> bool:
         """Return whether it may select several topics."""
         return bool(_GLOB & set(self.pattern))
+
+    @property
+    def example(self) -> str:
+        """Return a name that the pattern matches, which no topic is likely to have."""
+        return _GLOB_PART.sub(lambda part: _filling(part.group()), self.pattern)
+
+
+def _filling(part: str) -> str:
+    """Return what a part of a pattern matches: `*`, `?`, or characters in brackets."""
+    if not part.startswith("["):
+        return "kdiag-any" if part == "*" else "x"
+    letters = part[1:-1]
+    return (
+        next(each for each in "xyz_0" if each not in letters) if letters[0] == "!" else letters[0]
+    )
 
 
 def parse_selector(text: str) -> TopicSelector:

@@ -66,6 +66,13 @@ def test_partitions_that_are_well_are_counted() -> None:
     assert part.findings == []
 
 
+def test_topics_that_one_may_not_see_are_said() -> None:
+    """What is well is so of the others alone."""
+    part = judged({"orders": partition()}, unseen_topics="brokers list only some")
+    assert part.rows[0].detail == "1 partition of 1 topic that you may see: all led and in sync"
+    assert part.warnings == ["brokers list only some"]
+
+
 def test_a_cluster_without_topics_is_told_as_that() -> None:
     """Or of one whose topics the user may not see."""
     assert judged({}).rows[0].detail == "no topic that the user may see"

@@ -238,6 +238,17 @@ def test_what_is_not_answered_in_time_is_left_open(cluster: ScriptedCluster) -> 
     assert facts.topics is not None
 
 
+@pytest.mark.parametrize("error", ["TOPIC_AUTHORIZATION_FAILED", "UNKNOWN_TOPIC_OR_PARTITION"])
+def test_a_list_of_topics_that_may_not_be_whole_is_no_proof(
+    cluster: ScriptedCluster, error: str
+) -> None:
+    """A topic that is refused by name shows that brokers leave some out."""
+    hidden = MetadataResponseTopic(error_code=CODE_BY_NAME[error], name="__consumer_offsets")
+    cluster.topics[:] = [MetadataResponseTopic(name="orders"), hidden]
+    facts = checked(first(cluster))
+    assert (facts.unseen_topics is not None) is (error == "TOPIC_AUTHORIZATION_FAILED")
+
+
 def test_what_probes_have_left_is_found(cluster: ScriptedCluster) -> None:
     """Topics among all, groups on whichever broker lists them."""
     names = ["orders", "_kdiag_probe_12ab", "my_kdiag_probe_"]

@@ -79,6 +79,21 @@ def test_a_tail_that_stops_at_the_end_reads_everything(
     assert sorted(values(tail_of(client), client)) == [b"00", b"01", b"02", b"10", b"11", b"12"]
 
 
+@pytest.mark.parametrize("denied", ["ord*", "zz*"])
+def test_a_pattern_may_match_topics_that_one_may_not_see(
+    cluster: LogCluster, client: ClusterClient, denied: str
+) -> None:
+    """They are not read, which is said; what is unlike them is no matter."""
+    cluster.denied = {parse_selector(denied).example}
+    tail = tail_of(client, "ord*")
+    assert values(tail, client)
+    texts = [each.text for each in tail.take_notices() if each.kind is NoticeKind.DENIED]
+    is_hidden = denied == "ord*"
+    assert tail.is_partial is is_hidden
+    why = "you need DESCRIBE on topics such as ordkdiag-any"
+    assert [each.rpartition(", ")[2] for each in texts] == ([why] if is_hidden else [])
+
+
 @pytest.mark.parametrize(
     ("offsets", "expected"),
     [

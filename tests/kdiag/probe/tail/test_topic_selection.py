@@ -1,5 +1,7 @@
 """Which partitions somebody means."""
 
+from fnmatch import fnmatchcase
+
 import pytest
 
 from kdiag.client.fetch.position import PartitionKey
@@ -47,6 +49,14 @@ def selected(*texts: str) -> dict[str, str | None]:
 def test_a_name_selects_all_partitions() -> None:
     """Without offsets of their own."""
     assert selected("orders") == {"orders[0]": None, "orders[1]": None}
+
+
+@for_each("pattern", ["*", "tx*", "a?c", "[ab]-[!x]*", "__*"])
+def test_a_pattern_has_an_example(pattern: str) -> None:
+    """A name that it matches, and that Kafka allows."""
+    example = TopicSelector(pattern).example
+    assert fnmatchcase(example, pattern)
+    assert parse_selector(example).pattern == example
 
 
 def test_partitions_are_listed_with_commas_and_spans() -> None:
