@@ -260,7 +260,7 @@ def last_copies_advice(
                 f"see the log of broker {node_id}, which runs, for a log directory that failed"
             )
     text = ", or ".join(parts or [f"start {_broker(())}"])
-    return f"{text[:1].upper()}{text[1:]}: the last copies are there."
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def find(

@@ -166,3 +166,29 @@ class TcpFacts(msgspec.Struct, kw_only=True):
         if is_by_client or is_by_broker:
             return WindowScaling.CLIENT_ONLY if is_by_client else WindowScaling.BROKER_ONLY
         return WindowScaling.OFF
+
+
+class WindowStall(msgspec.Struct):
+    """How often and how long the receiver of a direction kept its window closed.
+
+    Attributes:
+        receiver, sender: `ip:port` of both.
+        count: how often.
+        closed_ns: all of the time.
+        longest_ns: the longest.
+        first_ns: when the longest began, since 1970.
+    """
+
+    receiver: str
+    sender: str
+    count: int = 0
+    closed_ns: int = 0
+    longest_ns: int = 0
+    first_ns: int = 0
+
+    def add(self, first_ns: int, last_ns: int) -> None:
+        """Add a time."""
+        self.count += 1
+        self.closed_ns += last_ns - first_ns
+        if last_ns - first_ns > self.longest_ns:
+            self.longest_ns, self.first_ns = last_ns - first_ns, first_ns

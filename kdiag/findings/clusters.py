@@ -13,7 +13,7 @@ RULES: Final = {
         _ERROR,
         "partitions without a leader ({count}): {partitions}",
         "Nothing can be written to or read from a partition while no broker leads it.",
-        "{advice}",
+        "{advice}: the last copies are there.",
     ),
     "KD2002": Rule(
         _ERROR,

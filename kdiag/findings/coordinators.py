@@ -21,7 +21,7 @@ RULES: Final = {
         _ERROR,
         "{topic}[{partition}], which keeps {kind} {key}, has no leader",
         "The broker that leads this partition is the coordinator; without a leader there is none.",
-        "{advice}",
+        "{advice}: the last copies are there.",
     ),
     "KD3003": Rule(
         _WARNING,

@@ -33,8 +33,7 @@ RULES: Final[dict[str, Rule]] = {
     **groups.RULES,
     **transactions.RULES,
     **dict(sorted((clients.RULES | traffic.RULES).items())),
-    **tcp.RULES,
-    **buffers.RULES,
+    **dict(sorted((tcp.RULES | buffers.RULES).items())),
     **latency.RULES,
 }
 """The rule of each id, by ascending id."""

@@ -87,5 +87,14 @@ RULES: Final = {
         "Capture from the beginning of the connection, whole packets, and with the keys of TLS "
         "(--keylog).",
     ),
+    "KD6101": Rule(
+        _WARNING,
+        "the {role} {receiver} stopped reading from {sender} for {longest_s} s at {first}: its "
+        "receive window was closed{more}",
+        "Bytes that a program has not read fill its receive window, and then the sender has to "
+        "stop. The program was paused, hung, or busy with something else.",
+        "Find what kept the {role} {receiver} from reading: processor, garbage collection, disk, "
+        "or the time it takes for each record.",
+    ),
 }
 """By id."""

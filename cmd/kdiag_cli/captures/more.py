@@ -26,6 +26,9 @@ _REPORTS: Final = {
 }
 """The report on a finding, and the parameter that a name in its evidence is given to."""
 
+_OPTIONS: Final = {"KD6101": ("--summary", "--tcp")}
+"""The options of kdiag decode that show more, where it is not one exchange."""
+
 _MOST_FILES: Final = 3
 _LIVE: Final = re.compile(r'["$`\\!]')
 """What a shell reads within double quotes."""
@@ -93,6 +96,8 @@ def command_for(finding: "Finding", files: Sequence[str], tables: str = "") -> s
 def _words(finding: "Finding", files: Sequence[str]) -> list[str]:
     """Return the command that shows more of a finding by other means; empty for none."""
     evidence = finding.evidence
+    if finding.id in _OPTIONS:
+        return ["kdiag", "decode", *files, *_OPTIONS[finding.id]]
     if evidence.get("exchange"):
         return ["kdiag", "decode", *files, "--show", str(evidence["exchange"])]
     if finding.id.startswith("KD6"):

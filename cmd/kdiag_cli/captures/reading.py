@@ -14,12 +14,14 @@ from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Protocol
 from kdiag.exchange.selection import Selection
 from kdiag.exchange.summary.counts import Summary, Totals
+from kdiag.exchange.tcp_facts import WindowStall
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.files.capture_facts import CaptureFacts
 from kdiag.pcap.look_ahead import can_read_twice, learn_all_names
 from kdiag.pcap.memory_budget import MemoryBudget
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader
+from kdiag.pcap.tcp.closed_windows import ClosedWindows
 from kdiag.wire.records.compression import ALLOWANCE
 from kdiag_cli.captures.account import CaptureAccount, account_of, port_hint
 from kdiag_cli.captures.extract import CaptureExtract, start_extract
@@ -198,6 +200,7 @@ class CaptureReading:
                 inputs, self._traffic, self._decoder, shows_secrets=shows_secrets
             )
         self._first_ns = self._last_ns = 0
+        self._windows: ClosedWindows | None = None
 
     @property
     def files(self) -> Sequence[CaptureFacts]:
@@ -260,7 +263,11 @@ class CaptureReading:
             is_interrupted,
             bool(is_partial) or account.is_partial(pipeline.summary),
             None if pipeline.alternatives.is_over else pipeline.alternatives.text(),
-            _findings(pipeline, histories if selection.has_whole_groups else ()),
+            _findings(
+                pipeline,
+                histories if selection.has_whole_groups else (),
+                [] if self._windows is None else self._windows.finish(),
+            ),
             *_count_rebalances(histories),
         )
 
@@ -270,7 +277,9 @@ class CaptureReading:
         from kdiag.diagnosis.traffic.traffic import Traffic  # noqa: PLC0415 - as above
 
         pipeline.judge(Traffic(self.names, with_own=with_own), CaptureEvents(self.names.name))
-        if self._follows_tcp:
+        if not self._follows_tcp:
+            self._windows = ClosedWindows(self._traffic.addresses)
+        else:
             from kdiag.diagnosis.tcp.worst_connections import WorstConnections  # noqa: PLC0415 - as above
 
             pipeline.paths = WorstConnections()
@@ -328,6 +337,8 @@ class CaptureReading:
     ) -> bool:
         """Pass a batch of packets through the pipeline; return whether to go on."""
         self._note_times(batch)
+        if self._windows is not None:
+            self._windows.add(batch)
         self._keylog.add_secrets(self._traffic.secrets)
         self._pass_on(self._decoder.feed(batch), pipeline)
         return after_batch()
@@ -386,9 +397,17 @@ class CaptureReading:
         )
 
 
-def _findings(pipeline: ExchangePipeline, histories: "Sequence[GroupHistory]") -> "list[Finding]":
+def _findings(
+    pipeline: ExchangePipeline,
+    histories: "Sequence[GroupHistory]",
+    stalls: Sequence[WindowStall],
+) -> "list[Finding]":
     """Return all findings, the worst first."""
     findings = pipeline.recorded.findings()
+    if stalls:
+        from kdiag.diagnosis.tcp.findings import closed_windows  # noqa: PLC0415 - 5 ms
+
+        findings += closed_windows(stalls, pipeline.summary.brokers)
     if pipeline.traffic is not None:
         findings += pipeline.traffic.findings()
     if pipeline.paths is not None:

@@ -1,6 +1,6 @@
 """The findings on a connection's throughput: its limits, and what to change."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any, Final
 
 from kdiag.clock import NS_PER_MS, NS_PER_S
@@ -14,12 +14,16 @@ from kdiag.diagnosis.tcp.limit import (
     loaded_rtt_ns,
 )
 from kdiag.diagnosis.tcp.request_cycles import RequestCycles
+from kdiag.exchange.line.shown_time import time_of_day, zone_label
 from kdiag.exchange.model import Connection
-from kdiag.exchange.tcp_facts import TcpDirection, TcpFacts, WindowScaling
+from kdiag.exchange.tcp_facts import TcpDirection, TcpFacts, WindowScaling, WindowStall
 from kdiag.findings.finding import Finding, found
 from kdiag.wire import api_keys
 
 DEFAULT_BITS_PER_S: Final = 1_000_000_000
+LEAST_CLOSED_NS: Final = NS_PER_S
+"""Shorter ones are those of garbage collections, and of bursts."""
+
 _BITS: Final = 8
 _SCALING: Final = {
     WindowScaling.CLIENT_ONLY: "only the client offers",
@@ -65,6 +69,36 @@ def find(
     findings += judged.direction("requests", limits.requests)
     findings += judged.direction("responses", limits.responses)
     return findings
+
+
+def closed_windows(stalls: Iterable[WindowStall], brokers: Container[str]) -> Iterator[Finding]:
+    """Yield the receivers that did not read for long, each once.
+
+    Args:
+        stalls: of all connections.
+        brokers: the addresses of brokers; other connections are not judged.
+    """
+    for each in sorted(stalls, key=lambda stall: -stall.longest_ns):
+        if each.longest_ns < LEAST_CLOSED_NS:
+            continue
+        if each.receiver in brokers:
+            role = "broker"
+        elif each.sender in brokers:
+            role = "client"
+        else:
+            continue
+        total_s = round(each.closed_ns / NS_PER_S, 2)
+        yield found(
+            "KD6101",
+            role=role,
+            receiver=each.receiver,
+            sender=each.sender,
+            longest_s=round(each.longest_ns / NS_PER_S, 2),
+            first=f"{time_of_day(each.first_ns)} {zone_label(each.first_ns)}",
+            count=each.count,
+            closed_s=total_s,
+            more=f", {each.count:,} times, {total_s} s in all" if each.count > 1 else "",
+        )
 
 
 class _JudgedConnection:

@@ -12,6 +12,7 @@ counts.py         what a decoder counts
 
 tracker.py        one connection as facts of TCP: handshake, options, both directions
 direction.py      one direction: round trips, windows, retransmissions and reordering
+closed_windows.py receivers that closed their window, in a pass over whole columns
 waits.py          who waited for whom: the window, the network, the program
 sample.py         a bounded number of values that stands for any number
 """
