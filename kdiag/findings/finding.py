@@ -3,6 +3,7 @@
 The rules of each kind of finding are in the other modules of the folder; `found` adds the evidence.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from kdiag.findings import (
 )
 from kdiag.findings.rule import Rule, Severity, is_at_least, worst_of
 
-__all__ = ["RULES", "Finding", "Rule", "Severity", "found", "is_at_least", "worst"]
+__all__ = ["RULES", "Finding", "Rule", "Severity", "found", "is_at_least", "reason", "worst"]
 
 RULES: Final[dict[str, Rule]] = {
     **connections.RULES,
@@ -41,6 +42,7 @@ RULES: Final[dict[str, Rule]] = {
 
 _STYLE: Final = "KD41"
 _SEVERITIES: Final = tuple(Severity)
+_SENTENCE_END: Final = re.compile(r"(?<=\.)\s+(?=[A-Z])")
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,3 +93,15 @@ def by_harm(findings: Iterable[Finding]) -> list[Finding]:
 def worst(findings: Iterable[Finding]) -> Severity | None:
     """Return the worst severity of some findings; None without any."""
     return worst_of(each.severity for each in findings)
+
+
+def reason(finding: Finding) -> str:
+    """Return in one sentence what a finding means, or why it comes about; it ends in a period.
+
+    Where the evidence has the usual cause of this very case, that is it; otherwise the first
+    sentence of the rule's explanation.
+    """
+    usual = finding.evidence.get("usual_cause")
+    if usual:
+        return f"Usual cause: {usual}"
+    return _SENTENCE_END.split(RULES[finding.id].explanation, maxsplit=1)[0]

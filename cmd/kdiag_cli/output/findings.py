@@ -30,6 +30,9 @@ _COLOURS: Final = {Severity.ERROR: RED, Severity.WARNING: YELLOW, Severity.INFO:
 _MOST: Final = 3
 """How many findings of one kind are told one by one."""
 
+_MOST_WHOLE: Final = 2
+"""How many findings of a verdict have reason, advice and command on a terminal."""
+
 _EXAMPLES: Final = 5
 """How many are named of more."""
 
@@ -68,17 +71,22 @@ def print_findings(
         screen: where to.
         findings: in the order in which they are told.
         badness: as in `say_findings`.
-        more: returns the command that shows more of a finding.
+        more: returns the command that shows more of a finding; with it, each is told why, too,
+            but on a terminal only the first ones have more than a title, so that all fit a screen.
         head: begins each line.
     """
     kinds: dict[str, list[Finding]] = defaultdict(list)
     findings = list(findings)
     for finding in findings:
         kinds[finding.id].append(finding)
-    for finding in findings:
+    most = len(findings) if more is None or not screen.is_terminal else _MOST_WHOLE
+    for place, finding in enumerate(findings):
         alike = kinds[finding.id]
+        if len(alike) <= _MOST and place >= most:
+            print_paragraph(screen, _titled(screen, finding), head)
+            continue
         if len(alike) <= _MOST:
-            _print_one(screen, finding, head)
+            _print_one(screen, finding, head, has_reason=more is not None)
         elif finding is not alike[0]:
             continue
         else:
@@ -114,9 +122,18 @@ def _counted(finding: "Finding") -> tuple[int, ...]:
     return tuple(each if isinstance(each, int) else 0 for each in values)
 
 
-def _print_one(screen: Output, finding: "Finding", head: str) -> None:
-    print_paragraph(screen, f"{_name(screen, finding)}: {harmless(finding.title)}", head)
-    print_paragraph(screen, harmless(finding.fix), f"{head}  ")
+def _titled(screen: Output, finding: "Finding") -> str:
+    return f"{_name(screen, finding)}: {harmless(finding.title)}"
+
+
+def _print_one(screen: Output, finding: "Finding", head: str, *, has_reason: bool) -> None:
+    print_paragraph(screen, _titled(screen, finding), head)
+    advice = finding.fix
+    if has_reason:
+        from kdiag.findings.finding import reason  # noqa: PLC0415 - which loads all rules
+
+        advice = f"{reason(finding)} {advice}"
+    print_paragraph(screen, harmless(advice), f"{head}  ")
 
 
 def _print_once(screen: Output, alike: "Sequence[Finding]", head: str) -> None:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -35,6 +35,9 @@ from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import ERROR_BY_CODE, error_name
+
+if TYPE_CHECKING:
+    from kdiag.diagnosis.error_codes.known_error import ErrorAdvice
 
 LASTING_NS: Final = 5 * NS_PER_S
 """Elections and moves of coordinators are over by then, mostly."""
@@ -413,6 +416,7 @@ class Refusing:
             "clients": dict(by_client.most_common()),
             "broker": example.broker,
             "exchange": example.example,
+            "usual_cause": _usual_cause(ADVICE.get(error), has_cause=bool(causes)),
             "advice": ADVICE[error].fix if error in ADVICE else "See the broker's log.",
         }
 
@@ -463,6 +467,11 @@ class Refusing:
             if error_name(key.error_code) == _LEADERLESS and of.first_ns >= time_ns
         }
         return sum(self.requests[key] for key in later)
+
+
+def _usual_cause(advice: "ErrorAdvice | None", *, has_cause: bool) -> str:
+    """Return the most frequent cause of an error; none where the capture shows another one."""
+    return "" if advice is None or has_cause else advice.causes[0]
 
 
 _MOST_FINDINGS: Final = 5

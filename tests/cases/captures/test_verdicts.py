@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from programs.kdiag_program import kdiag
+from programs.kdiag_program import kdiag, kdiag_on_terminal
 
 FOLDER = Path(os.environ.get("KDIAG_REFERENCE", "")) / "cases" / "captures"
 
@@ -166,7 +166,7 @@ def test_the_first_finding_names_the_cause(verdict: Verdict) -> None:
 
     assert done.code == verdict.fails
     assert lines.index(titles[0]) < next(
-        place for place, line in enumerate(lines) if line.startswith("API ")
+        place for place, line in enumerate(lines) if line.startswith("STATUS ")
     )
     for text in verdict.first:
         assert text in titles[0]
@@ -174,3 +174,30 @@ def test_the_first_finding_names_the_cause(verdict: Verdict) -> None:
         assert text not in "\n".join(titles)
     for text in verdict.not_advised:
         assert text not in done.out.partition("\nAPI ")[0]
+
+
+CAPTURES = (
+    *(each.capture for each in VERDICTS),
+    *("two_clusters_same_group_small", "join_heartbeat_6s", "sigstop_1_5_small"),
+    "kip848_sigstop_evicted_small",
+)
+
+
+@pytest.mark.parametrize("capture", CAPTURES)
+def test_a_verdict_fits_a_screen(capture: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """80 columns and 24 lines, before the tables; no line is longer."""
+    monkeypatch.chdir(FOLDER)
+    lines = kdiag_on_terminal(80, "decode", f"{capture}.pcap", "--summary").out.splitlines()
+    assert lines.index(next(each for each in lines if each.startswith("STATUS "))) <= 24
+    assert max(map(len, lines)) <= 80
+
+
+def test_who_stopped_reading_is_in_the_verdict() -> None:
+    """A closed window is seen without following TCP."""
+    capture = FOLDER.parents[1] / "captures" / "zero_window_confluent_stopped.pcap"
+    out = kdiag("decode", capture, "--summary").out
+    (title,) = [line for line in out.splitlines() if line.startswith("warning ")]
+    assert title == (
+        "warning KD6101: the client 127.0.0.1:51436 stopped reading from 127.0.0.1:21001 for "
+        "3.99 s at 10:57:06.781: its receive window was closed"
+    )

@@ -30,6 +30,7 @@ public class Matrix {
                 case "records" -> records();
                 case "groups" -> groups();
                 case "transactions" -> transactions();
+                case "steady" -> steady();
                 default -> throw new IllegalArgumentException(stage);
             }
         }
@@ -148,5 +149,17 @@ public class Matrix {
         }
         values.removeAll(List.of("", "later"));
         result.add("\"transactions\":[\"" + String.join("\",\"", values) + "\"]");
+    }
+
+    static void steady() {
+        long end = System.nanoTime() + Duration.ofSeconds(Long.parseLong(System.getenv().getOrDefault("STEADY_S", "60"))).toNanos();
+        try (KafkaProducer<String, String> producer = new KafkaProducer<>(config());
+                KafkaConsumer<String, String> consumer = new KafkaConsumer<>(config("group.id", name))) {
+            consumer.subscribe(List.of(name));
+            while (System.nanoTime() < end) {
+                producer.send(new ProducerRecord<>(name, "a record of some bytes, as programs write them"));
+                consumer.poll(Duration.ofMillis(20));
+            }
+        }
     }
 }

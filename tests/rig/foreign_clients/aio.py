@@ -17,6 +17,9 @@ from foreign_clients.judged import (
     DEADLINE_S,
     LATER,
     OFFSET_IN_A_TRANSACTION,
+    PACE_S,
+    RECORD,
+    STEADY_S,
     TRANSACTIONS,
     text_of,
 )
@@ -145,9 +148,20 @@ async def committed() -> list[str]:
     return [value for value in values if value != LATER]
 
 
+async def steady() -> None:
+    """Write and read for a while, as a program does that sets nothing."""
+    end_s = monotonic() + STEADY_S
+    producer = AIOKafkaProducer(**COMMON)
+    consumer = AIOKafkaConsumer(NAME, **COMMON, group_id=NAME)
+    async with producer, consumer:
+        while monotonic() < end_s:
+            await producer.send(NAME, RECORD)
+            await consumer.getmany(timeout_ms=round(1000 * PACE_S))
+
+
 async def main() -> None:
     """Do what is asked for."""
-    stages = {"records": records, "groups": groups, "transactions": transactions}
+    stages = {"records": records, "groups": groups, "transactions": transactions, "steady": steady}
     for stage in STAGES:
         await stages[stage]()
 

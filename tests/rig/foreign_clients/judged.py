@@ -4,11 +4,13 @@
     groups          read in a group, alone, with a second member, alone again; go on after a restart
     transactions    commit one, with offsets of a group where the client can, abort one, commit
                     one more, and read what is committed
+    steady          write and read in a group for `STEADY_S`, with nothing set but the addresses
 
 The clients are programs: Go, JavaScript, Java, Python and C. Each is given `BOOTSTRAP NAME
 STAGE...` and prints one JSON object at its end; a topic and a group are called NAME.
 """
 
+import os
 from typing import Any, Final
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -20,6 +22,10 @@ CODECS_OF: Final = {
 ACKS: Final = ("all", "1", "0")
 """What is not acknowledged comes last: by then the broker surely has the new topic."""
 DEADLINE_S: Final = 60
+STEADY_S: Final = float(os.environ.get("STEADY_S", "60"))
+"""The programs that are not in Python read the same variable."""
+PACE_S: Final = 0.02
+RECORD: Final = b"a record of some bytes, as programs write them one after the other"
 LATER: Final = "later"
 TRANSACTIONS: Final = {"committed": True, "aborted": False, "last": True}
 """The values of partition 1 that are in transactions, and which are committed."""

@@ -16,6 +16,9 @@ from foreign_clients.judged import (
     DEADLINE_S,
     LATER,
     OFFSET_IN_A_TRANSACTION,
+    PACE_S,
+    RECORD,
+    STEADY_S,
     TRANSACTIONS,
     text_of,
 )
@@ -143,6 +146,19 @@ def committed() -> list[str]:
     return [value for value in values if value != LATER]
 
 
+def steady() -> None:
+    """Write and read for a while, as a program does that sets nothing."""
+    producer = kafka.KafkaProducer(**COMMON)
+    consumer = kafka.KafkaConsumer(NAME, **COMMON, group_id=NAME)
+    end_s = monotonic() + STEADY_S
+    while monotonic() < end_s:
+        producer.send(NAME, RECORD)
+        consumer.poll(round(1000 * PACE_S))
+    producer.close(DEADLINE_S)
+    consumer.close()
+
+
+stages = {"records": records, "groups": groups, "transactions": transactions, "steady": steady}
 for stage in STAGES:
-    {"records": records, "groups": groups, "transactions": transactions}[stage]()
+    stages[stage]()
 sys.stdout.write(json.dumps(RESULT))

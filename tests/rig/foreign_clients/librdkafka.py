@@ -15,6 +15,9 @@ from foreign_clients.judged import (
     DEADLINE_S,
     LATER,
     OFFSET_IN_A_TRANSACTION,
+    PACE_S,
+    RECORD,
+    STEADY_S,
     TRANSACTIONS,
     text_of,
 )
@@ -145,6 +148,21 @@ def committed(reader: confluent_kafka.Consumer) -> list[str]:
     return [value for value in values if value != LATER]
 
 
+def steady() -> None:
+    """Write and read for a while, as a program does that sets nothing."""
+    producer = confluent_kafka.Producer(COMMON)
+    consumer = confluent_kafka.Consumer({**COMMON, "group.id": NAME})
+    consumer.subscribe([NAME])
+    end_s = monotonic() + STEADY_S
+    while monotonic() < end_s:
+        producer.produce(NAME, RECORD)
+        producer.poll(0)
+        consumer.poll(PACE_S)
+    producer.flush(DEADLINE_S)
+    consumer.close()
+
+
+stages = {"records": records, "groups": groups, "transactions": transactions, "steady": steady}
 for stage in STAGES:
-    {"records": records, "groups": groups, "transactions": transactions}[stage]()
+    stages[stage]()
 sys.stdout.write(json.dumps(RESULT))

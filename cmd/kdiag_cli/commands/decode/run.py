@@ -1,8 +1,9 @@
 """The run of `kdiag decode`: captures in, lines or documents out, an exit code at the end."""
 
+import shlex
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from os import fstat
 from pathlib import Path
@@ -14,7 +15,7 @@ from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.document import DocumentEncoder, Documents
 from kdiag.exchange.documents.tcp import tcp_document
 from kdiag.exchange.line.phrase import count
-from kdiag.exchange.model import Connection
+from kdiag.exchange.model import Connection, Status
 from kdiag.exchange.selection import is_in_order
 from kdiag.pcap.look_ahead import can_read_twice
 from kdiag_cli.captures.extract import extract_document, extract_text
@@ -29,7 +30,7 @@ from kdiag_cli.commands.decode.printers import (
     SingleExchange,
     absence_text,
 )
-from kdiag_cli.commands.decode.summary import gaps_text, print_head, print_tables
+from kdiag_cli.commands.decode.summary import gaps_text, health, print_head, print_tables
 from kdiag_cli.exit_code import ExitCode, exit_code_of
 from kdiag_cli.options.results import require_report_extra
 from kdiag_cli.output.exchanges.text import not_understood_text
@@ -149,6 +150,7 @@ class _DecodeRun:
             self._output.flush()
             self._leave_pager()
             _say_end(result)
+            self._say_health(result)
             if self._options.errors and result.totals.gaps:
                 say(f"{gaps_text(result.totals)}; without --errors each gap is shown")
             if self._options.errors and result.totals.not_understood:
@@ -158,6 +160,15 @@ class _DecodeRun:
             self._output.flush()
             say(extract_text(self._options.inputs.write, written))
         return self._exit_code(result)
+
+    def _say_health(self, result: CaptureResult) -> None:
+        """Print on stderr, below a listing of captures, how many requests failed."""
+        files = list(map(str, self._options.inputs.files))
+        is_read = result.exchange_count and not result.is_interrupted and result.absence is None
+        can_read_again = bool(files) and "-" not in files
+        if is_read and can_read_again and self._options.output == "text":
+            command = shlex.join(["kdiag", "decode", *files, "--summary"])
+            say(f"{health(result.summary)}; {command} judges them")
 
     def _exit_code(self, result: CaptureResult) -> ExitCode:
         """Return the exit code: a finding that was asked for counts more than a cut input."""
@@ -237,19 +248,37 @@ class _DecodeRun:
             print_json(self._output, DocumentEncoder().encode(document))
 
     def _print_verdict(self, result: CaptureResult) -> None:
-        """Print the findings, or which rules found nothing."""
+        """Print the findings: trouble, then style; and what was not judged."""
         self._output.line("")
-        if result.findings:
-            print_findings(self._output, result.findings, more=self._more)
+        trouble, style = _of_trouble_and_style(result.findings)
+        if trouble:
+            print_findings(self._output, trouble, more=self._more)
         else:
-            groups = self._options.selection(self._reading.first_ns).has_whole_groups
-            unjudged = [
-                *(() if groups else ("groups were not judged (filters leave requests out)",)),
-                *(() if self._options.tcp else ("TCP was not judged (--tcp)",)),
-            ]
-            named = "connections, clients, brokers and groups"
-            judged = f"no rule for {named if groups else 'connections, clients and brokers'}"
-            self._output.line("; ".join([f"{judged} found a problem", *unjudged]))
+            print_paragraph(self._output, self._no_trouble(result))
+        if style:
+            self._output.line(self._output.paint("could be better:", BOLD))
+            print_findings(self._output, style, more=self._more)
+        unjudged = [
+            *(() if self._judges_groups else ("groups (filters leave requests out)",)),
+            *(() if self._options.tcp else ("TCP, apart from closed windows (--tcp)",)),
+        ]
+        if unjudged:
+            self._output.line(f"not judged: {'; '.join(unjudged)}")
+
+    @property
+    def _judges_groups(self) -> bool:
+        return self._options.selection(self._reading.first_ns).has_whole_groups
+
+    def _no_trouble(self, result: CaptureResult) -> str:
+        """Return that no rule found trouble, beside what failed nevertheless."""
+        judged = "clients, brokers and groups" if self._judges_groups else "clients and brokers"
+        text = f"no rule for connections, {judged} found trouble"
+        failed = result.summary.errors.total() + result.summary.status[Status.UNANSWERED]
+        if not failed:
+            return text
+        files = list(map(str, self._options.inputs.files))
+        command = shlex.join(["kdiag", "decode", *files, "--all", "--errors"])
+        return f"{text}; requests that failed: {command}"
 
     def _more(self, finding: "Finding") -> str:
         """Return the command that shows more of a finding."""
@@ -313,3 +342,14 @@ def _is_file(stream: object) -> bool:
         return stat.S_ISREG(fstat(stream.fileno()).st_mode)  # type: ignore[attr-defined]
     except (OSError, ValueError, AttributeError):
         return False
+
+
+def _of_trouble_and_style(
+    findings: "Sequence[Finding]",
+) -> "tuple[list[Finding], list[Finding]]":
+    if not findings:
+        return [], []
+    from kdiag.findings.finding import is_style  # noqa: PLC0415 - loads all rules, 5 ms
+
+    trouble = [each for each in findings if not is_style(each)]
+    return trouble, [each for each in findings if is_style(each)]

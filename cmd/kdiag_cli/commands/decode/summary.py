@@ -68,7 +68,7 @@ def print_tables(
     rebalances: Mapping[str, int] = _NONE,
     groups: Mapping[str, int] = _NONE,
 ) -> None:
-    """Print what a capture holds, the most frequent first.
+    """Print what a capture holds, the most frequent first; what went wrong before the traffic.
 
     Args:
         output: where to.
@@ -77,11 +77,12 @@ def print_tables(
         rebalances: how many groups rebalanced for each cause.
         groups: how often each group rebalanced.
     """
+    status = Counter({each.value: number for each, number in summary.status.items()})
+    _print_counts(output, "STATUS", status)
+    _print_counts(output, "ERROR", summary.errors)
     _print_apis(output, summary)
     protocols = Counter({protocol_text(each): n for each, n in summary.protocols.items()})
     for title, counts in (
-        ("STATUS", Counter({each.value: number for each, number in summary.status.items()})),
-        ("ERROR", summary.errors),
         ("BROKER", summary.brokers),
         ("CLIENT-ID", Counter({name or "-": n for name, n in summary.clients.items()})),
         ("CLIENT SOFTWARE", summary.software),

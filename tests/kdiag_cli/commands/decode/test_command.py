@@ -38,11 +38,14 @@ def apis(*arguments: object) -> set[str]:
 
 
 def test_each_exchange_is_a_line() -> None:
-    """In a pipe lines are whole, plain and carry the date."""
+    """In a pipe lines are whole, plain and carry the date; how many failed is on stderr."""
     done = kdiag("decode", ACKS)
 
     lines = done.out.splitlines()
-    assert (done.code, done.err) == (0, "")
+    judging = f"kdiag decode {ACKS} --summary judges them"
+    assert done.code == 0
+    assert done.err == f"kdiag: 24 requests: 0 answered with an error; {judging}\n"
+    assert kdiag("decode", ACKS, "-o", "jsonl").err == ""
     assert len(lines) == 24
     assert "\x1b" not in done.out
     assert re.fullmatch(

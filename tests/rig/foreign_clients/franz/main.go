@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -184,12 +185,29 @@ func transactions() {
 	result["transactions"] = values
 }
 
+func steady() {
+	seconds, err := strconv.Atoi(os.Getenv("STEADY_S"))
+	if err != nil {
+		seconds = 60
+	}
+	both := client(kgo.ConsumerGroup(name), kgo.ConsumeTopics(name))
+	end := time.Now().Add(time.Duration(seconds) * time.Second)
+	for time.Now().Before(end) {
+		both.Produce(context.Background(), &kgo.Record{Topic: name, Value: []byte("a record of some bytes")}, nil)
+		paced, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		both.PollFetches(paced)
+		cancel()
+	}
+	must(both.Flush(context.Background()))
+	both.Close()
+}
+
 func main() {
 	seeds, name = strings.Split(os.Args[1], ","), os.Args[2]
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	stages := map[string]func(){"records": records, "groups": groups, "transactions": transactions}
+	stages := map[string]func(){"records": records, "groups": groups, "transactions": transactions, "steady": steady}
 	for _, stage := range os.Args[3:] {
 		stages[stage]()
 	}

@@ -113,7 +113,21 @@ async function committed() {
   return values;
 }
 
+async function steady() {
+  const end = Date.now() + 1000 * Number(process.env.STEADY_S ?? 60);
+  const producer = kafka.producer(options);
+  const consumer = kafka.consumer({ groupId: name });
+  await Promise.all([producer.connect(), consumer.connect()]);
+  await consumer.subscribe({ topic: name });
+  await consumer.run({ eachMessage: async () => {} });
+  while (Date.now() < end) {
+    await producer.send({ topic: name, messages: [{ value: "a record of some bytes" }] });
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  await Promise.all([producer.disconnect(), consumer.disconnect()]);
+}
+
 for (const stage of stages) {
-  await { records, groups, transactions }[stage]();
+  await { records, groups, transactions, steady }[stage]();
 }
 console.log(JSON.stringify(result));
