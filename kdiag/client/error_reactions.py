@@ -1,4 +1,4 @@
-"""What clients do about the error codes in answers: one table for all APIs that readers use.
+"""What clients do about the error codes in answers: one table for all APIs of readers and members.
 
     reaction_to("Fetch", "NOT_LEADER_OR_FOLLOWER")   MOVED   ask who leads, and then that one
     reaction_to("Fetch", "CORRUPT_MESSAGE")          AGAIN   the same request again, after a while
@@ -6,7 +6,8 @@
 
 An error is reported by its name whatever follows it: at once, unless it is the usual way to learn
 of a move; a move that leads nowhere is reported after `LASTING_NS`. So no error is silent because
-it is in no list: the last row of each API holds all others.
+it is in no list: the last row of each API holds all others. Members of a group are stricter: of an
+answer that no coordinator should give them, nothing good follows, and it is called unexpected.
 
 Source: Kafka's `Errors` (which are retriable), `FetchCollector.handleInitializeErrors`,
 `OffsetFetcherUtils.onSuccessfulResponseForResettingPositions`, `AbstractCoordinator`.
@@ -55,14 +56,64 @@ _MOVED: Final = {
     "OffsetForLeaderEpoch": _LEADER_MOVED,
     "OffsetFetch": _COORDINATOR_MOVED,
     "OffsetCommit": _COORDINATOR_MOVED | {"REQUEST_TIMED_OUT"},
+    "JoinGroup": _COORDINATOR_MOVED,
+    "SyncGroup": _COORDINATOR_MOVED,
     "Heartbeat": _COORDINATOR_MOVED,
+    "ConsumerGroupHeartbeat": _COORDINATOR_MOVED,
 }
+_OF_MEMBERS: Final = frozenset(
+    {
+        "FENCED_INSTANCE_ID",
+        "GROUP_AUTHORIZATION_FAILED",
+        "REBALANCE_IN_PROGRESS",
+        "UNKNOWN_MEMBER_ID",
+    }
+)
+_EXPECTED: Final = {
+    "OffsetFetch": frozenset(
+        {each.name for each in ERROR_BY_CODE.values() if each.is_retriable}
+        | {"GROUP_AUTHORIZATION_FAILED"}
+    ),
+    "OffsetCommit": _OF_MEMBERS
+    | {
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "ILLEGAL_GENERATION",
+        "INVALID_COMMIT_OFFSET_SIZE",
+        "OFFSET_METADATA_TOO_LARGE",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+    },
+    "JoinGroup": _OF_MEMBERS
+    | {
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "GROUP_MAX_SIZE_REACHED",
+        "INCONSISTENT_GROUP_PROTOCOL",
+        "INVALID_GROUP_ID",
+        "INVALID_SESSION_TIMEOUT",
+        "MEMBER_ID_REQUIRED",
+        "UNSUPPORTED_VERSION",
+    },
+    "SyncGroup": _OF_MEMBERS | {"ILLEGAL_GENERATION"},
+    "Heartbeat": _OF_MEMBERS | {"ILLEGAL_GENERATION"},
+}
+"""What coordinators answer to members, beside moves: any other error is over at once."""
+
+
+def is_moved(api: str, error: str) -> bool:
+    """Return whether an error says that another broker has to be asked."""
+    return reaction_to(api, error) is Reaction.MOVED
+
+
+def is_expected(api: str, error: str) -> bool:
+    """Return whether an API answers so; whether Kafka's clients know what to do then."""
+    return error in _MOVED.get(api, ()) or error in _EXPECTED.get(api, (error,))
 
 
 def reaction_to(api: str, error: str) -> Reaction:
     """Return what follows an error, by Kafka's name; one that kdiag does not know is over."""
     if error in _MOVED.get(api, ()):
         return Reaction.MOVED
+    if not is_expected(api, error):
+        return Reaction.OVER
     known = ERROR_BY_CODE.get(CODE_BY_NAME.get(error, 0))
     return Reaction.AGAIN if known is not None and known.is_retriable else Reaction.OVER
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
-from kdiag.client.error_reactions import LASTING_NS, Reaction, described, reaction_to
+from kdiag.client.error_reactions import LASTING_NS, described, is_moved
 from kdiag.client.fetch.notices import SETTLED_NS, FetchNotices
 from kdiag.client.fetch.offsets import ends_of_epochs
 from kdiag.client.fetch.position import (
@@ -263,8 +263,8 @@ class FetchRecovery:
             self.reposition.out_of_range.add(key)
         else:
             self._refuse(position, error, node_id)
-            is_moved = reaction_to("Fetch", error) is Reaction.MOVED
-            if not (is_moved and news is not None and self._follow(position, news)):
+            has_moved = is_moved("Fetch", error)
+            if not (has_moved and news is not None and self._follow(position, news)):
                 self.lose_leaders([key])
 
     def _follow(self, position: FetchPosition, news: LeaderNews) -> bool:
@@ -288,7 +288,7 @@ class FetchRecovery:
         now_ns = self._client.clock.monotonic_ns()
         since_ns = self._refused_since_ns.setdefault(position.key, now_ns)
         text = f"broker {node_id} answers {described(error)}"
-        is_usual = error in SESSION_ERRORS or reaction_to("Fetch", error) is Reaction.MOVED
+        is_usual = error in SESSION_ERRORS or is_moved("Fetch", error)
         if is_usual and now_ns - since_ns < LASTING_NS:
             self.progress.explain(position.key, text)
         else:
@@ -338,7 +338,7 @@ class FetchRecovery:
         if partition.leader_id not in cluster.brokers:
             self._leaderless.add(position.key)
             error = error_name(partition.error_code)
-            if reaction_to("Metadata", error) is Reaction.MOVED or not partition.error_code:
+            if is_moved("Metadata", error) or not partition.error_code:
                 self._trouble(position.key, NoticeKind.NO_LEADER, "no leader")
             else:
                 text = f"the cluster answers {described(error)}"

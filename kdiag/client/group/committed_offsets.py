@@ -12,11 +12,12 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
+from kdiag.client.error_reactions import is_moved
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.group.coordinator_lookup import Coordinated
 from kdiag.client.group.member import OffsetAndMetadata
 from kdiag.client.group.membership import Generation
-from kdiag.client.group.refusals import COORDINATOR_GONE, refusal, unexpected
+from kdiag.client.group.refusals import refusal
 from kdiag.client.network.backoff import ExponentialBackoff
 from kdiag.client.network.request import RequestBuilder
 from kdiag.client.request_future import RequestFuture
@@ -176,13 +177,9 @@ class CommittedOffsets:
 
     def _refused(self, error_code: int) -> KdiagError:
         """Return the error for an error code about the whole group."""
-        error = error_name(error_code)
-        refused = refusal(self._settings, error_code)
-        if error in COORDINATOR_GONE:
+        if is_moved("OffsetFetch", error_name(error_code)):
             self._lookup.mark_unknown()
-        elif error != "GROUP_AUTHORIZATION_FAILED" and not refused.is_retriable:
-            return unexpected(self._settings, "OffsetFetch", error_code)
-        return refused
+        return refusal(self._settings, error_code, "OffsetFetch")
 
     def _partition_error(self, errors: dict[PartitionKey, int]) -> KdiagError | None:
         """Return the error for those of partitions; None if there are none."""

@@ -19,11 +19,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
+from kdiag.client.error_reactions import is_moved
 from kdiag.client.fetch.position import PartitionKey
 from kdiag.client.group.coordinator_lookup import Coordinated
 from kdiag.client.group.member import Consumed, OffsetAndMetadata
 from kdiag.client.group.membership import Generation, MemberState
-from kdiag.client.group.refusals import COORDINATOR_GONE, named_refusal, refusal, unexpected
+from kdiag.client.group.refusals import named_refusal, refusal
 from kdiag.client.network.backoff import ExponentialBackoff
 from kdiag.client.network.request import builder_of
 from kdiag.client.request_future import RequestFuture, completed, failed, is_retriable
@@ -51,16 +52,6 @@ OnCommit = Callable[[Offsets, KdiagError | None], None]
 LAST_WITH_NAMES: Final = 9
 """The last version in which topics go by their names."""
 _FIRST_STATIC: Final = 7
-_STILL_REFUSED: Final = frozenset(
-    {
-        "COORDINATOR_LOAD_IN_PROGRESS",
-        "GROUP_AUTHORIZATION_FAILED",
-        "INVALID_COMMIT_OFFSET_SIZE",
-        "OFFSET_METADATA_TOO_LARGE",
-        "UNKNOWN_TOPIC_OR_PARTITION",
-    }
-)
-"""Errors that change nothing about the member."""
 _TOPIC_DENIED: Final = CODE_BY_NAME["TOPIC_AUTHORIZATION_FAILED"]
 
 
@@ -340,7 +331,7 @@ class OffsetCommits:
     def _refused(self, sent: Generation, error_code: int) -> KdiagError:
         """Return the error for an error code, and change what it says about the member."""
         error = error_name(error_code)
-        if error in COORDINATOR_GONE or error == "REQUEST_TIMED_OUT":
+        if is_moved("OffsetCommit", error):
             self._lookup.mark_unknown()
         elif error == "REBALANCE_IN_PROGRESS":
             self._membership.request_rejoin(
@@ -349,9 +340,7 @@ class OffsetCommits:
             return self._rebalancing()
         elif error in {"FENCED_INSTANCE_ID", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"}:
             return self._refused_member(sent, error)
-        elif error not in _STILL_REFUSED:
-            return unexpected(self._settings, "OffsetCommit", error_code)
-        return refusal(self._settings, error_code)
+        return refusal(self._settings, error_code, "OffsetCommit")
 
     def _refused_member(self, sent: Generation, error: str) -> KdiagError:
         """Return the error for a member that is not, or no longer, the one that it says it is."""

@@ -6,13 +6,11 @@ settings of brokers that each of them comes from.
 
 from typing import Final
 
+from kdiag.client.error_reactions import is_expected
 from kdiag.client.group.member import MemberSettings
 from kdiag.clock import NS_PER_MS
 from kdiag.errors import GroupError
 from kdiag.wire.error_code import CODE_BY_NAME, ERROR_BY_CODE, error_name
-
-COORDINATOR_GONE: Final = frozenset({"COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"})
-"""Errors after which the coordinator is looked for again."""
 
 _WHY: Final = {
     "FENCED_INSTANCE_ID": (
@@ -54,8 +52,14 @@ _WHY: Final = {
 """Errors whose meaning alone does not say what to do."""
 
 
-def refusal(settings: MemberSettings, error_code: int) -> GroupError:
-    """Return the error for an error code of a coordinator."""
+def refusal(settings: MemberSettings, error_code: int, api: str = "") -> GroupError:
+    """Return the error for an error code of a coordinator.
+
+    Args:
+        settings: of the member.
+        error_code: of the answer.
+        api: of the answer, which may be one that it should not have; empty to take any.
+    """
     name = error_name(error_code)
     known = ERROR_BY_CODE.get(error_code)
     meaning = (
@@ -65,14 +69,10 @@ def refusal(settings: MemberSettings, error_code: int) -> GroupError:
         instance=settings.group_instance_id,
         session=settings.session_timeout_ns // NS_PER_MS,
     )
+    if not is_expected(api, name):  # trying again may not help
+        return GroupError(settings.group_id, name, f"unexpected answer to {api}: {why}")
     is_retriable = known is not None and known.is_retriable
     return GroupError(settings.group_id, name, why, is_retriable=is_retriable)
-
-
-def unexpected(settings: MemberSettings, api: str, error_code: int) -> GroupError:
-    """Return the error for a code that an API should not answer with: trying again may not help."""
-    error = refusal(settings, error_code)
-    return GroupError(settings.group_id, error.error, f"unexpected answer to {api}: {error.why}")
 
 
 def named_refusal(settings: MemberSettings, error: str) -> GroupError:

@@ -39,6 +39,7 @@ from kdiag.lab.controller.quorum_controller import NewTopic
 from kdiag.lab.coordinator.group.group_config import GroupCoordinatorConfig
 from kdiag.lab.fault.fault_book import FaultBook
 from kdiag.lab.fault.grammar import parse_fault
+from kdiag.lab.fault.rule import FLIPS
 from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag_cli.app import app
 from programs.kdiag_program import Done
@@ -85,6 +86,8 @@ _IN_WORDS: Final = {
     "ILLEGAL_GENERATION": ("generation 2", "no answer to JoinGroup"),
     "UNSTABLE_OFFSET_COMMIT": ("in an open transaction",),
 }
+_NAMED_FAULTS: Final = ("orders[0]", "broker 1", "answer", "127.0.0.1:", "coordinator")
+"""Words of sentences that say what is wrong where no error code does."""
 _READ: Final = ("tail", "orders", "-o", "beginning", "-f", "%o\n")
 _IN_GROUP: Final = (*_READ, "-g", "GROUP", "--yes")
 _COMMANDS: Final = {
@@ -128,12 +131,25 @@ _PARTS: Final = {
 
 
 class AnswerCase(NamedTuple):
-    """An error in an answer to a command; the command is a key of `_COMMANDS`."""
+    """What is wrong with an answer to a command, which is a key of `_COMMANDS`.
+
+    Attributes:
+        api: whose answer.
+        field: where its error is; empty for a fault in its place.
+        error: the error, or the effect of the fault.
+        command: what asks.
+    """
 
     api: str
     field: str
     error: str
     command: str
+
+    @property
+    def fault(self) -> str:
+        """Return it in the grammar of faults."""
+        where = f"error={self.error} field={self.field}" if self.field else self.error
+        return f"{self.api} {where}"
 
 
 class CaseEnd(NamedTuple):
@@ -143,6 +159,28 @@ class CaseEnd(NamedTuple):
     case: AnswerCase
     code: int
     err: str
+
+
+_ONCE: Final = "times=1"
+SCRIPTED: Final = [
+    *(AnswerCase("Fetch", "", f"empty={count}", "tail") for count in (1, 4, 9_999)),
+    *(AnswerCase("Fetch", "", f"empty={count}", "tail -g --commit") for count in (4, 9_999)),
+    *(AnswerCase("Fetch", "", f"leave_out{when}", "tail") for when in ("", f" {_ONCE}")),
+    *(
+        AnswerCase("Fetch", "", f"flip={field}{when}", command)
+        for field in FLIPS
+        for when in ("", f" {_ONCE}")
+        for command in ("tail", "tail -g --commit")
+    ),
+    *(AnswerCase("Fetch", "", f"corrupt=-{place} {_ONCE}", "tail") for place in range(1, 400, 7)),
+    *(
+        AnswerCase(api, "", "drop=request", command)
+        for (api, _), commands in _PARTS.items()
+        for command in commands
+        if command != "latency"
+    ),
+]
+"""Answers without records, a partition or a whole batch, and requests that are never answered."""
 
 
 def cases(errors: Iterable[str] = ALL_ERRORS) -> list[AnswerCase]:
@@ -289,9 +327,10 @@ class AnsweringLab:
         """Run a command against an error that lasts."""
         if "GROUP" in _COMMANDS[case.command]:
             self._commit(group)
-        self.faults.add(parse_fault(f"{case.api} error={case.error} field={case.field}"))
+        self.faults.add(parse_fault(case.fault))
         try:
-            done = self.ask(*_COMMANDS[case.command], group=group, until=case.error)
+            until = case.error if case.field else None
+            done = self.ask(*_COMMANDS[case.command], group=group, until=until)
             (fault,) = self.faults.listed()
         finally:
             self.faults.clear()
@@ -311,10 +350,13 @@ class AnsweringLab:
         self.admin.alter_consumer_group_offsets(wanted)[group].result()
 
     def _verdict(self, case: AnswerCase, done: Done, group: str, *, is_met: bool) -> str:
-        text = done.err + done.out
+        said = [line for line in done.err.splitlines() if "to go on from here" not in line]
+        text = "\n".join([*said, done.out])
         is_move = case.error in _MOVES
         is_whole = not done.code and self._is_whole(case.command, done, group)
         names = (case.error, *_IN_WORDS.get(case.error, ()))
+        if not case.field:
+            names = _NAMED_FAULTS
         verdicts = {
             "UNTRUE": not is_move and ("no leader" in text or "who leads" in text),
             "read": is_whole,

@@ -18,13 +18,14 @@ from functools import partial
 from typing import Final
 
 from kdiag.client.cluster_client import ClusterClient
+from kdiag.client.error_reactions import is_moved
 from kdiag.client.group.classic.group_join import GroupJoin
 from kdiag.client.group.coordinator_lookup import CoordinatorLookup
 from kdiag.client.group.heartbeat import Heartbeat
 from kdiag.client.group.heartbeat_thread import HeartbeatThread
 from kdiag.client.group.member import MemberSettings
 from kdiag.client.group.membership import Generation, Membership, MemberState, cut_reason
-from kdiag.client.group.refusals import COORDINATOR_GONE, refusal, unexpected
+from kdiag.client.group.refusals import refusal
 from kdiag.client.network.connection_states import FOREVER_NS
 from kdiag.client.network.request import RequestBuilder, builder_of
 from kdiag.client.request_future import RequestFuture, is_retriable
@@ -324,7 +325,7 @@ class AbstractCoordinator(ABC):
             is_ignored = (error == "REBALANCE_IN_PROGRESS" and not self._is_stable()) or (
                 error in _EXPELLED and membership.generation != sent
             )
-            if error in COORDINATOR_GONE:
+            if is_moved("Heartbeat", error):
                 self.lookup.mark_unknown()
             elif error == "REBALANCE_IN_PROGRESS" and not is_ignored:
                 membership.request_rejoin("group is already rebalancing")
@@ -337,13 +338,8 @@ class AbstractCoordinator(ABC):
                 )
         if not body.error_code or is_ignored:
             future.complete(None)
-        elif error in COORDINATOR_GONE | _EXPELLED | {
-            "GROUP_AUTHORIZATION_FAILED",
-            "REBALANCE_IN_PROGRESS",
-        }:
-            future.fail(refusal(self.settings, body.error_code))
         else:
-            future.fail(unexpected(self.settings, "Heartbeat", body.error_code))
+            future.fail(refusal(self.settings, body.error_code, "Heartbeat"))
 
     def _why_expelled(self, error: str) -> str:
         """Return why the coordinator answers a heartbeat with an error, as far as that shows."""

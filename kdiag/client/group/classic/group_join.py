@@ -17,10 +17,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, Protocol
 
+from kdiag.client.error_reactions import is_moved
 from kdiag.client.group.coordinator_lookup import CoordinatorLookup
 from kdiag.client.group.member import MemberSettings
 from kdiag.client.group.membership import Generation, Membership, MemberState, cut_reason
-from kdiag.client.group.refusals import COORDINATOR_GONE, named_refusal, refusal, unexpected
+from kdiag.client.group.refusals import named_refusal, refusal
 from kdiag.client.network.request import RequestBuilder, builder_of
 from kdiag.client.request_future import RequestFuture
 from kdiag.clock import NS_PER_MS, NS_PER_S
@@ -42,26 +43,6 @@ JOIN_EXTRA_NS: Final = 5 * NS_PER_S
 """How much longer than the rebalance may take the answer to JoinGroup is waited for."""
 INT_MAX: Final = 2**31 - 1
 
-_JOIN_ERRORS: Final = COORDINATOR_GONE | {
-    "COORDINATOR_LOAD_IN_PROGRESS",
-    "FENCED_INSTANCE_ID",
-    "GROUP_AUTHORIZATION_FAILED",
-    "GROUP_MAX_SIZE_REACHED",
-    "INCONSISTENT_GROUP_PROTOCOL",
-    "INVALID_GROUP_ID",
-    "INVALID_SESSION_TIMEOUT",
-    "MEMBER_ID_REQUIRED",
-    "REBALANCE_IN_PROGRESS",
-    "UNKNOWN_MEMBER_ID",
-    "UNSUPPORTED_VERSION",
-}
-_SYNC_ERRORS: Final = COORDINATOR_GONE | {
-    "FENCED_INSTANCE_ID",
-    "GROUP_AUTHORIZATION_FAILED",
-    "ILLEGAL_GENERATION",
-    "REBALANCE_IN_PROGRESS",
-    "UNKNOWN_MEMBER_ID",
-}
 _FIRST_STATIC_JOIN: Final = 5
 _FIRST_STATIC_SYNC: Final = 3
 
@@ -159,12 +140,9 @@ class GroupJoin:
                 )
             elif error == "UNKNOWN_MEMBER_ID" and membership.generation == sent:
                 membership.reset(f"encountered {error} from JOIN_GROUP response")
-            elif error in COORDINATOR_GONE:
+            elif is_moved("JoinGroup", error):
                 self._lookup.mark_unknown()
-        if error in _JOIN_ERRORS:
-            future.fail(refusal(self._settings, body.error_code))
-        else:
-            future.fail(unexpected(self._settings, "JoinGroup", body.error_code))
+        future.fail(refusal(self._settings, body.error_code, "JoinGroup"))
 
     def _handle_joined(self, body: JoinGroupResponse, future: RequestFuture[bytes]) -> None:
         """Enter the generation and send SyncGroup."""
@@ -218,12 +196,9 @@ class GroupJoin:
                 if membership.generation == sent:
                     reason = f"encountered {error} from SYNC_GROUP response"
                     membership.reset(reason, keeps_member_id=error == "ILLEGAL_GENERATION")
-            elif error in COORDINATOR_GONE:
+            elif is_moved("SyncGroup", error):
                 self._lookup.mark_unknown()
-        if error in _SYNC_ERRORS:
-            future.fail(refusal(self._settings, body.error_code))
-        else:
-            future.fail(unexpected(self._settings, "SyncGroup", body.error_code))
+        future.fail(refusal(self._settings, body.error_code, "SyncGroup"))
 
     def _handle_synced(self, body: SyncGroupResponse, future: RequestFuture[bytes]) -> None:
         """Become stable, unless the other thread has given up the generation meanwhile."""

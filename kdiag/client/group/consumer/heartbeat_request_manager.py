@@ -14,11 +14,12 @@ Source: Kafka's `AbstractHeartbeatRequestManager`, `ConsumerHeartbeatRequestMana
 from functools import partial
 from typing import Final
 
+from kdiag.client.error_reactions import is_moved
 from kdiag.client.group.consumer.membership_manager import ConsumerMembershipManager
 from kdiag.client.group.consumer.sent_fields import SentFields
 from kdiag.client.group.coordinator_lookup import Coordinated
 from kdiag.client.group.heartbeat import Heartbeat
-from kdiag.client.group.refusals import COORDINATOR_GONE, refusal
+from kdiag.client.group.refusals import refusal
 from kdiag.client.request_future import RequestFuture, is_retriable
 from kdiag.clock import NS_PER_MS
 from kdiag.errors import AuthorizationError, GroupError, KdiagError, UnsupportedVersionError
@@ -121,7 +122,7 @@ class ConsumerHeartbeatRequestManager:
 
     def _handle_error(self, name: str, error: KdiagError) -> None:
         """Do what an error code asks for."""
-        if name in COORDINATOR_GONE:
+        if is_moved("ConsumerGroupHeartbeat", name):
             self._lookup.mark_unknown()
         elif name in _FENCED:
             self._manager.fence(self._why_fenced())

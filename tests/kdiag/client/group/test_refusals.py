@@ -1,5 +1,5 @@
 from kdiag.client.group.member import MemberSettings
-from kdiag.client.group.refusals import named_refusal, refusal, unexpected
+from kdiag.client.group.refusals import named_refusal, refusal
 from kdiag.wire.error_code import CODE_BY_NAME
 from tiers.cases import for_each
 
@@ -45,7 +45,7 @@ def test_an_error_code_that_nobody_knows_is_shown_by_number() -> None:
 
 def test_an_error_that_does_not_fit_the_request_is_not_tried_again() -> None:
     """Even one that another request could be repeated after."""
-    error = unexpected(SETTINGS, "JoinGroup", CODE_BY_NAME["REQUEST_TIMED_OUT"])
+    error = refusal(SETTINGS, CODE_BY_NAME["REQUEST_TIMED_OUT"], "JoinGroup")
     assert error.error == "REQUEST_TIMED_OUT"
     assert "unexpected answer to JoinGroup" in error.why
     assert not error.is_retriable
