@@ -229,7 +229,7 @@ class Refusing:
         self.last_ns = 0
         self._names = names
         self._topics: set[str] = set()
-        self._hindered: set[tuple[Asker, int]] = set()
+        self._open: dict[tuple[Asker, int], dict[RefusedWork, RefusalLedger]] = {}
         self._by_place: dict[Place, list[RefusalLedger]] = {}
         self._looks_left = _MOST_LOOKS
         self._not_looked_at = 0
@@ -251,7 +251,7 @@ class Refusing:
             self.learn_topics(dissection.topics)
         asked = client_of(exchange), exchange.api_key
         self.asked[asked] += 1
-        if dissection.error_code or asked in self._hindered:
+        if dissection.error_code or asked in self._open:
             self._look(asked, dissection)
         return partial(self._again_on, bool(dissection.error_code))
 
@@ -261,7 +261,7 @@ class Refusing:
 
         def again(exchanges: Sequence[Exchange]) -> None:
             self.asked[asked] += len(exchanges)
-            if has_error or asked in self._hindered:  # alike ones may be about other partitions
+            if has_error or asked in self._open:  # alike ones may be about other partitions
                 for each in exchanges:
                     self._look(asked, Dissection(each))
 
@@ -295,6 +295,16 @@ class Refusing:
                     ledger.add(exchange)
                 failed.add(refusal._replace(partition=None))
         self.requests.update(failed)
+        if not failed and asked in self._open:
+            self._close(asked)
+
+    def _close(self, asked: tuple[Asker, int]) -> None:
+        """Look at no more successes of a client where all that was refused succeeded since."""
+        left = {key: of for key, of in self._open[asked].items() if not of.is_over}
+        if left:
+            self._open[asked] = left
+        else:
+            del self._open[asked]
 
     def succeed(self, place: Place, time_ns: int) -> None:
         """Note that something succeeded, in case that it was refused before."""
@@ -318,7 +328,7 @@ class Refusing:
         refusal = RefusedWork(client, api_key, code, *subject, index)
         ledger = self.refused.of(refusal)
         if ledger is not None:
-            self._hindered.add((client, api_key))
+            self._open.setdefault((client, api_key), {})[refusal] = ledger
             known = self._by_place.setdefault(place, [])
             if not any(each is ledger for each in known):
                 known.append(ledger)

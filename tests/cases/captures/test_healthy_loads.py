@@ -30,10 +30,10 @@ STYLE = {"KD4101", "KD4102", "KD4103"}
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    """Three nodes that create topics by themselves, as they do where nothing is set."""
-    properties = {"auto.create.topics.enable": "true", "default.replication.factor": "3"}
+    """One node, which creates topics by itself, as it does where nothing is set."""
+    properties = {"auto.create.topics.enable": "true", "num.partitions": "3"}
     folder = tmp_path_factory.mktemp("healthy")
-    with KafkaCluster(USUAL, folder, ports=free_ports(3), properties=properties) as running:
+    with KafkaCluster(USUAL, folder, ports=free_ports(1), properties=properties) as running:
         yield running
 
 
