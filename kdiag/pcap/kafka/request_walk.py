@@ -30,6 +30,7 @@ from kdiag.wire.header import REQUEST_START, raw_client_id
 _LENGTH: Final = Struct(">i")
 _ID: Final = Struct(">i")
 _MAX_FRAMES: Final = 8
+_LONG: Final = 36
 
 
 class SeenAnswer(Enum):
@@ -158,11 +159,17 @@ def _is_pair(request: _WalkedFrame, response: _WalkedFrame) -> bool:
 
 
 def _is_sure_pair(request: _WalkedFrame, response: _WalkedFrame) -> bool:
-    """Return whether one pair is enough: the client is named, and more than zeros are repeated."""
-    if not looks_like_requests(*request):
-        return False
+    """Return whether one pair is enough: of its three proofs it has two.
+
+    The client is named, or both decode; and more than zeros are repeated, or the response tells.
+    """
     api_key, version, correlation_id = REQUEST_START.unpack_from(request.head)
-    return correlation_id != 0 or (response.is_whole and can_try((api_key, version)))
+    is_judged = response.is_whole and can_try((api_key, version))
+    if looks_like_requests(*request):
+        return correlation_id != 0 or is_judged
+    found = request_evidence(*request, is_all=True)
+    tells = correlation_id != 0 or response.size >= _LONG
+    return found is Evidence.NAMELESS and tells and is_judged
 
 
 def _is_response(frame: bytes, asked: RequestKind) -> bool:
