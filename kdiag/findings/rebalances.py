@@ -14,7 +14,7 @@ RULES: Final = {
         "group {group} rebalanced {count} times in {span_s} s",
         "While a classic group rebalances, its members stop or wait; a group that does so again "
         "and again gets little else done.",
-        "See what causes them: the commonest cause is {cause}. Eager assignors stop everybody each "
+        "See what causes them: the commonest cause is: {what}. Eager assignors stop everybody each "
         "time; partition.assignment.strategy=CooperativeStickyAssignor, or "
         "group.protocol=consumer, stops only who loses a partition.",
     ),

@@ -46,6 +46,7 @@ from kdiag.diagnosis.rebalance.roster import Member, Roster, Summons
 
 _TO_JOIN_AGAIN: Final = "REBALANCE_IN_PROGRESS"
 _UNASKED: Final = "nobody told it to, and nobody had come or gone"
+_KNEW_NONE: Final = "no partition was assigned before: its topics were not known yet"
 _SKIPPED: Final = "generations between are missing, so it may be the cause of another one"
 
 
@@ -165,6 +166,8 @@ class ClassicGroup:
     def _guess_why(self, event: JoinAsked) -> tuple[CauseKind, Confidence, str]:
         """Return what may have made a member join again that says nothing."""
         topics = event.subscription.topics
+        if topics and self._assigned is not None and not any(self._assigned.values()):
+            return CauseKind.PARTITIONS_CHANGED, Confidence.LIKELY, _KNEW_NONE
         for topic, change in self._grown.items():
             if topics is None or topic in topics:
                 note = f"{topic} has {change.after} partitions, before {change.before}"
@@ -365,7 +368,7 @@ class ClassicGroup:
         return member
 
     def _note_error(self, event: Beat | SyncAnswered | JoinAnswered, error: str) -> None:
-        if self.history.refusals.note_lost_coordinator(error):
+        if self.history.refusals.note_lost_coordinator(error, event.at_ns):
             self._lost_coordinator = error
             asked_by = event.asked.member_id if isinstance(event, JoinAnswered) else event.member_id
             held_up = self._roster.member(asked_by)

@@ -180,7 +180,7 @@ class EpochGroup:
 
     def _refused(self, event: EpochBeat, error: str) -> None:
         """A member that is fenced or unknown was removed before."""
-        self.history.refusals.note_lost_coordinator(error)
+        self.history.refusals.note_lost_coordinator(error, event.at_ns)
         if error not in _FENCED:
             return
         info = self.history.members[event.member_id]

@@ -16,6 +16,7 @@ from kdiag.diagnosis.rebalance.model import (
     GroupHistory,
     GroupMember,
     GroupType,
+    Rebalance,
     RebalanceCause,
     Slowest,
 )
@@ -40,9 +41,18 @@ _RESTART_NS: Final = 300 * NS_PER_S
 _FEWEST_RETURNS: Final = 3
 _LATE_NS: Final = 30 * NS_PER_S
 _COMES: Final = frozenset({CauseKind.MEMBER_JOINED, CauseKind.MEMBER_RESTARTED})
+_RETURNS: Final = _COMES | {CauseKind.MEMBER_REJOINED}
 _GOES: Final = frozenset({CauseKind.MEMBER_LEFT, CauseKind.MEMBER_FAILED})
 _ERRORS: Final = {"KD3304": FENCED, "KD3305": UNKNOWN}
 """What members are answered in what a rule finds; others have it in their evidence."""
+
+_LOST_COMMITS: Final = frozenset(
+    {UNKNOWN, "ILLEGAL_GENERATION", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH"}
+)
+"""What a commit is answered whose member, or generation, is none any more."""
+
+_OUTAGES: Final = frozenset({"KD1101", "KD1407", "KD4402"})
+"""Rules for brokers that stopped: their groups get other coordinators."""
 
 _UNNAMED: Final = "a client without id"
 _FIXES_OF_JOINS: Final = {
@@ -114,6 +124,8 @@ def joined(others: Iterable[Finding], of_groups: Iterable[Finding]) -> list[Find
     what it means, one of the two is enough.
     """
     counted_ones, meant = list(others), list(of_groups)
+    if any(each.id in _OUTAGES for each in counted_ones):
+        meant = [each for each in meant if each.id != "KD3310"]
     for finding in tuple(meant):
         error = _ERRORS.get(finding.id, finding.evidence.get("error"))
         about = f"group {finding.evidence['group']}"
@@ -147,16 +159,14 @@ def find(history: GroupHistory) -> list[Finding]:
 
 
 def _storm(history: GroupHistory) -> Iterator[Finding]:
-    starts = [each.started_ns for each in history.rebalances if each.started_ns is not None]
+    rebalances = [(each.started_ns, each) for each in _without_returns(history.rebalances)]
+    known = [(started_ns, each) for started_ns, each in rebalances if started_ns is not None]
+    starts = [started_ns for started_ns, _ in known]
     spans = zip(starts, starts[_STORM_COUNT - 1 :], strict=False)
     worst = min(((last - first, first) for first, last in spans), default=None)
     if worst is not None and worst[0] <= _STORM_NS:
         span_ns, first_ns = worst
-        within = [
-            each
-            for each in history.rebalances
-            if each.started_ns is not None and first_ns <= each.started_ns <= first_ns + _STORM_NS
-        ]
+        within = [each for at_ns, each in known if first_ns <= at_ns <= first_ns + _STORM_NS]
         (cause, _), *_ = Counter(each.cause.cause.value for each in within).most_common()
         yield found(
             "KD3301",
@@ -164,7 +174,22 @@ def _storm(history: GroupHistory) -> Iterator[Finding]:
             count=_STORM_COUNT,
             span_s=round(span_ns / NS_PER_S, 1),
             cause=cause,
+            what=cause.replace("_", " "),
         )
+
+
+def _without_returns(rebalances: Iterable[Rebalance]) -> Iterator[Rebalance]:
+    """Yield rebalances but those in which a member is back that had left for a poll timeout."""
+    away: Counter[tuple[str | None, str | None]] = Counter()
+    for rebalance in rebalances:
+        cause = rebalance.cause
+        place = (cause.client_id, cause.client_host)
+        if cause.cause is CauseKind.POLL_TIMEOUT:
+            away[place] += 1
+        elif cause.cause in _RETURNS and away[place]:
+            away[place] -= 1
+            continue
+        yield rebalance
 
 
 def _culprit(history: GroupHistory) -> Iterator[Finding]:
@@ -326,9 +351,11 @@ def _poll_timeouts(history: GroupHistory) -> Iterator[Finding]:
 
 
 def _refused_commits(history: GroupHistory) -> Iterator[Finding]:
-    commits = history.refusals.commits
+    """Find commits of members that were none any more; that of a fenced one is told already."""
+    known = history.refusals.commits
+    commits = {error: known[error] for error in sorted(known.keys() & _LOST_COMMITS)}
     if commits:
-        named = ", ".join(f"{error} {count}" for error, count in sorted(commits.items()))
+        named = ", ".join(f"{error} {count}" for error, count in commits.items())
         yield found(
             "KD3307",
             group=history.group,
@@ -392,14 +419,25 @@ def _flapping(history: GroupHistory) -> Iterator[Finding]:
 
 
 def _lost_coordinators(history: GroupHistory) -> Iterator[Finding]:
-    lost = history.refusals.coordinator
-    if lost:
+    """Find requests to a broker that does not coordinate a group which has worked before.
+
+    At its first use a group is given a coordinator, which members may ask too early.
+    """
+    since_ns = history.worked_ns
+    if since_ns is None:
+        return
+    times = {
+        error: sum(at_ns > since_ns for at_ns in found_ns)
+        for error, found_ns in sorted(history.refusals.coordinator.items())
+    }
+    total = sum(times.values())
+    if total:
         yield found(
             "KD3310",
             group=history.group,
-            count=sum(lost.values()),
-            requests=counted(sum(lost.values()), "request"),
-            errors=", ".join(f"{error} {times}" for error, times in sorted(lost.items())),
+            count=total,
+            requests=counted(total, "request"),
+            errors=", ".join(f"{error} {count}" for error, count in times.items() if count),
         )
 
 

@@ -235,7 +235,7 @@ class Refusals(msgspec.Struct):
         commits: how many commits, by error.
         fenced: how often a static member was told that another one has its instance id.
         unknown: how often a member was told that it is none (any more), by its id.
-        coordinator: how often a broker did not coordinate the group, or not yet, by error.
+        coordinator: when a broker did not coordinate the group, or not yet, by error: the latest.
         joins: how often a client was not let in for what it asked for: by error, what that was, and
             the client's id and host.
     """
@@ -243,14 +243,16 @@ class Refusals(msgspec.Struct):
     commits: dict[str, int] = {}
     fenced: dict[str, int] = {}
     unknown: dict[str, int] = {}
-    coordinator: dict[str, int] = {}
+    coordinator: dict[str, list[int]] = {}
     joins: dict[tuple[str, str, str | None, str | None], int] = {}
 
-    def note_lost_coordinator(self, error: str) -> bool:
-        """Count an error if it says that the broker does not coordinate the group (yet)."""
+    def note_lost_coordinator(self, error: str, at_ns: int) -> bool:
+        """Note an error if it says that the broker does not coordinate the group (yet)."""
         is_lost = error in _NO_COORDINATOR
         if is_lost:
-            self.coordinator[error] = self.coordinator.get(error, 0) + 1
+            times_ns = self.coordinator.setdefault(error, [])
+            times_ns.append(at_ns)
+            del times_ns[:-_MOST_TIMES]
         return is_lost
 
     def note_join(
@@ -288,6 +290,7 @@ class Refusals(msgspec.Struct):
             self.unknown[member.member_id] = self.unknown.get(member.member_id, 0) + 1
 
 
+_MOST_TIMES: Final = 10_000
 FENCED: Final = "FENCED_INSTANCE_ID"
 UNKNOWN: Final = "UNKNOWN_MEMBER_ID"
 NOT_LET_IN: Final = frozenset(
@@ -324,6 +327,17 @@ class GroupHistory(msgspec.Struct, kw_only=True):
     refusals: Refusals = msgspec.field(default_factory=Refusals)
     cluster: str | None = None
     coordinator: str | None = None
+
+    @property
+    def worked_ns(self) -> int | None:
+        """Return when a member was first seen in the group; None if none was.
+
+        A group that begins in the source works from its first generation on.
+        """
+        if self.rebalances and self.rebalances[0].previous is None:
+            phases = self.rebalances[0].phases.values()
+            return min((each.joined_ns for each in phases if each.joined_ns), default=None)
+        return min((each.first_ns for each in self.members.values()), default=None)
 
     @property
     def cluster_text(self) -> str:

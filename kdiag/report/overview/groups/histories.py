@@ -143,7 +143,8 @@ class _Groups:
         if is_commit and self._type_at(group, row["at_ns"]) is not kind:
             return False
         history = self._history(group, kind)
-        if not history.refusals.note_lost_coordinator(error) and kind is GroupType.CLASSIC:
+        is_lost = history.refusals.note_lost_coordinator(error, row["at_ns"])
+        if not is_lost and kind is GroupType.CLASSIC:
             _count(history, row)
         return False
 

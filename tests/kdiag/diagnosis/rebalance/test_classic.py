@@ -493,3 +493,20 @@ def test_a_member_that_asks_again_changes_nothing_of_a_settled_generation() -> N
     story.leave("c")
     story.join(6, "a", "b")
     assert causes(last_of(story)) == [("member_left", "certain", "c")]
+
+
+@pytest.mark.parametrize(
+    ("shares", "kind"),
+    [({"a": frozenset()}, "partitions_changed"), ({"a": share(0)}, "member_rejoined")],
+)
+def test_a_leader_that_knew_no_partition_joins_again(
+    shares: dict[str, frozenset[tuple[str, int]]], kind: str
+) -> None:
+    """kafka-python joins before it has asked for the metadata of its topics."""
+    story = GroupStory()
+    story.join(1, "a")
+    story.sync(1, shares)
+    story.join(2, "a")
+
+    (cause,) = last_of(story).causes
+    assert (cause.cause, cause.confidence) == (kind, "likely")

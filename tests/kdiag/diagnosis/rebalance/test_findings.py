@@ -1,13 +1,16 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from group_stories.recorded_groups import NAMES, histories_of_capture, recorded_group
 from group_stories.story import MS, GroupStory, client_of
 from kdiag.clock import NS_PER_S
-from kdiag.diagnosis.rebalance.findings import find, joined
+from kdiag.diagnosis.rebalance.findings import find, find_all, joined
 from kdiag.diagnosis.rebalance.histories import histories_of
 from kdiag.exchange.line.shown_time import time_of_day
 from kdiag.findings.finding import Finding, found
+from kdiag.findings.rule import Severity
 from tiers.cases import for_each
 
 
@@ -46,6 +49,25 @@ def test_a_healthy_group_has_no_findings() -> None:
     assert findings_of(story) == []
 
 
+FOUND = {
+    "reb_crash_confluent": ["KD3314"],
+    "reb_slow_confluent": ["KD3306"],
+    "reb_static_java": ["KD3304", "KD3314"],
+}
+"""What is wrong in recordings: a member that was killed, one that is slow, two of one instance."""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", NAMES)
+def test_groups_of_all_clients_have_the_findings_that_they_are_to_have(
+    name: str, tmp_path: Path
+) -> None:
+    """librdkafka, kafka-python, Java and Platformatic, of every kind of group: mostly none."""
+    histories = histories_of_capture(recorded_group(name).capture, tmp_path)
+
+    assert [each.id for each in find_all(histories)] == FOUND.get(name, [])
+
+
 def test_a_group_that_rebalances_again_and_again_is_a_storm() -> None:
     """Ten times within five minutes; the commonest cause is named."""
     for pause_s, ids in ((10, {"KD3301", "KD3302"}), (60, {"KD3302"})):
@@ -60,6 +82,26 @@ def test_a_group_that_rebalances_again_and_again_is_a_storm() -> None:
         assert findings["KD3302"].evidence["client"] == "app-culprit"
         if "KD3301" in findings:
             assert findings["KD3301"].evidence["cause"] == "member_left"
+            assert "the commonest cause is: member left." in findings["KD3301"].fix
+
+
+@pytest.mark.parametrize(("timeouts", "ids"), [(6, ["KD3306"]), (10, ["KD3301", "KD3306"])])
+def test_a_member_that_comes_back_from_a_poll_timeout_makes_no_storm(
+    timeouts: int, ids: list[str]
+) -> None:
+    """Each poll timeout makes two rebalances, and is one cause."""
+    story = GroupStory()
+    story.form(1, "a", "b")
+    for number in range(timeouts):
+        story.leave("b", reason="consumer poll timeout has expired.")
+        story.form(2 + 2 * number, "a")
+        asked = story.ask("", client=client_of("b"))
+        story.answer(story.ask("a"), 3 + 2 * number, members=dict.fromkeys(["a", "b"]))
+        story.answer(asked, 3 + 2 * number, member_id="b")
+    findings = findings_of(story)
+
+    assert [each.id for each in findings] == ids
+    assert all(each.evidence.get("cause", "poll_timeout") == "poll_timeout" for each in findings)
 
 
 def late_join(
@@ -259,6 +301,24 @@ def test_refused_commits_are_lost(count: int, said: str) -> None:
     assert finding.evidence["errors"] == f"ILLEGAL_GENERATION {count}"
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        "REBALANCE_IN_PROGRESS",
+        "TOPIC_AUTHORIZATION_FAILED",
+        "OFFSET_METADATA_TOO_LARGE",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+    ],
+)
+def test_other_errors_of_commits_lose_no_generation(error: str) -> None:
+    """They are refusals, which are counted as such."""
+    story = GroupStory()
+    story.form(1, "a")
+    story.beat("a", 1, error=error, is_heartbeat=False)
+
+    assert findings_of(story) == []
+
+
 def test_a_deploy_that_restarts_members_one_by_one() -> None:
     """Three of them, each back within five minutes, without an instance id."""
     for story, ids in (
@@ -291,6 +351,32 @@ def test_a_coordinator_that_moved_or_was_loading(error: str) -> None:
 
     assert finding.id == "KD3310"
     assert finding.evidence["errors"] == f"{error} 2"
+
+
+@pytest.mark.parametrize("error", ["NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"])
+@pytest.mark.parametrize("is_mid_life", [True, False])
+def test_a_group_that_begins_has_no_coordinator_yet(error: str, *, is_mid_life: bool) -> None:
+    """It has lost none; a group that was there before the capture has."""
+    story = GroupStory()
+    if is_mid_life:
+        story.beat("a", 1)
+    story.answer(story.ask(""), -1, error=error)
+    if not is_mid_life:
+        story.form(1, "a")
+
+    assert [each.id for each in findings_of(story)] == ["KD3310"] * is_mid_life
+
+
+@pytest.mark.parametrize(("other", "ids"), [("KD1101", ["KD1101"]), ("KD4101", None)])
+def test_one_outage_is_one_finding(other: str, ids: list[str] | None) -> None:
+    """Where nothing listens at a broker, its groups have to move."""
+    story = GroupStory()
+    story.form(1, "a")
+    story.beat("a", 1, error="NOT_COORDINATOR")
+    outage = Finding(id=other, severity=Severity.ERROR, title="", evidence={}, fix="")
+
+    found_ids = [each.id for each in joined([outage], findings_of(story))]
+    assert found_ids == (ids or [other, "KD3310"])
 
 
 @pytest.mark.parametrize(
