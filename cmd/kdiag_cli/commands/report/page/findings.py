@@ -91,8 +91,8 @@ def _nothing(health: Row, judged: Judged) -> str:
     if not wrong:
         return "No rule found a problem."
     return (
-        f"No rule found a problem. Of the requests {' and '.join(wrong)}: of kinds that clients "
-        "handle, or too few to prove a problem; the tables of errors below have them."
+        f"No rule found a problem, which does not make failed requests harmless: "
+        f"{' and '.join(wrong)}. The tables of errors below list them."
     )
 
 
