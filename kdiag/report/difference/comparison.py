@@ -26,6 +26,9 @@ from kdiag.report.difference.measured import BLOCKS, ErrorCount, MeasuredCapture
 LEAST_SHIFT_US: Final = 100.0
 """A latency that differs by less is the same: so much does a scheduler take."""
 
+_OF_CAPTURES: Final = frozenset({"partial", "unmatched"})
+"""Statuses that come of where a capture begins, and of what it lacks."""
+
 _ABSENT: Final = ErrorCount(0, 0)
 
 
@@ -73,6 +76,8 @@ class ErrorChange(msgspec.Struct, kw_only=True, frozen=True):
         blocks: in how many of `BLOCKS` blocks of time, before and after.
         p_value: corrected for the number of comparisons.
         verdict: whether the difference is more than noise.
+        is_new: whether it is an error, or a missing answer, of which there was none before. An
+            outage is always in few blocks, so that no test proves it.
     """
 
     problem: str
@@ -82,6 +87,7 @@ class ErrorChange(msgspec.Struct, kw_only=True, frozen=True):
     blocks: tuple[int, int]
     p_value: float
     verdict: NoiseVerdict
+    is_new: bool
 
 
 class StatedChange(msgspec.Struct, kw_only=True, frozen=True):
@@ -123,7 +129,8 @@ class CaptureComparison(msgspec.Struct, kw_only=True, frozen=True):
         """Return whether anything differs beyond noise."""
         told = (NoiseVerdict.MORE, NoiseVerdict.LESS)
         changes: list[MeasuredChange | ErrorChange] = [*self.measured, *self.errors]
-        return bool(self.stated) or any(each.verdict in told for each in changes)
+        is_new = any(each.is_new for each in self.errors)
+        return bool(self.stated) or is_new or any(each.verdict in told for each in changes)
 
 
 def compare(
@@ -244,6 +251,7 @@ def _error(
         blocks=(early.blocks, late.blocks),
         p_value=p_value,
         verdict=verdict,
+        is_new=not early.exchanges and problem[0] not in _OF_CAPTURES,
     )
 
 

@@ -77,7 +77,8 @@ def _start(side: MeasuredCapture) -> str:
 def _verdict(comparison: CaptureComparison) -> Iterator[PagePart]:
     head, _, how = verdict_text(comparison).partition(". ")
     sentence = head[0].upper() + head[1:]
-    kind = "warning" if comparison.differs else "info"
+    has_new_errors = any(each.is_new for each in comparison.errors)
+    kind = "error" if has_new_errors else "warning" if comparison.differs else "info"
     yield Remark(kind, sentence, list(differing(comparison)))
     yield f"{how}."
 

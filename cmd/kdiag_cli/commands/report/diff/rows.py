@@ -1,9 +1,10 @@
 """A comparison of two captures as rows, the differences first.
 
-VERDICT  WHAT          OF        BEFORE   AFTER    CHANGE-PCT  P-VALUE  PAIRS-PCT  BLOCKS
-more     latency, p50  Produce   1.02 ms  6.31 ms         519  4.1e-07        100   20/20
-new      client        writer-2  -        -                 -        -          -       -
-noise    latency, p50  Fetch     1.50 ms  1.48 ms          -1        1         47   20/20
+VERDICT     WHAT          OF                  BEFORE   AFTER    CHANGE-PCT  P-VALUE  BLOCKS
+new         error         unanswered Produce  0        299               -        1  0/2 of 20
+slower      latency, p50  Produce             1.02 ms  6.31 ms         519  4.1e-07  20/20
+new         client        writer-2            -        -                 -        -  -
+not proven  latency, p50  Fetch               1.50 ms  1.48 ms          -1        1  20/20
 """
 
 from collections.abc import Iterator
@@ -46,6 +47,8 @@ _LATENCIES: Final = frozenset({ComparedQuantity.P50, ComparedQuantity.P90})
 _ORDER: Final = (NoiseVerdict.MORE, NoiseVerdict.LESS, NoiseVerdict.NOISE, NoiseVerdict.TOO_FEW)
 _DIFFERS: Final = (NoiseVerdict.MORE, NoiseVerdict.LESS)
 
+_NOT_PROVEN: Final = "not proven"
+
 Row = tuple[object, ...]
 
 
@@ -56,12 +59,14 @@ def change_rows(comparison: CaptureComparison, *, for_people: bool) -> list[Row]
         comparison: of two captures.
         for_people: whether numbers have units; programs get them as they are.
     """
-    changes: list[MeasuredChange | ErrorChange] = [*comparison.measured, *comparison.errors]
+    new = sorted((each for each in comparison.errors if each.is_new), key=lambda of: -of.after)
+    errors = [each for each in comparison.errors if not each.is_new]
+    changes: list[MeasuredChange | ErrorChange] = [*comparison.measured, *errors]
     varying = sorted(changes, key=lambda each: _ORDER.index(each.verdict))
     different = [each for each in varying if each.verdict in _DIFFERS]
     alike = [each for each in varying if each.verdict not in _DIFFERS]
     return [
-        *(_varying_row(each, for_people=for_people) for each in different),
+        *(_varying_row(each, for_people=for_people) for each in [*new, *different]),
         *map(_stated_row, comparison.stated),
         *(_varying_row(each, for_people=for_people) for each in alike),
     ]
@@ -70,11 +75,16 @@ def change_rows(comparison: CaptureComparison, *, for_people: bool) -> list[Row]
 def verdict_text(comparison: CaptureComparison) -> str:
     """Return what the comparison says, and how it was tested, in a few sentences."""
     varying: list[MeasuredChange | ErrorChange] = [*comparison.measured, *comparison.errors]
-    different = sum(each.verdict in _DIFFERS for each in varying) + len(comparison.stated)
+    new = sum(each.is_new for each in comparison.errors)
+    proven = sum(each.verdict in _DIFFERS for each in varying if not _is_new(each))
+    different = proven + len(comparison.stated)
     few = sum(each.verdict is NoiseVerdict.TOO_FEW for each in varying)
     tested = len(varying) - few
     latencies = [each for each in comparison.measured if each.quantity in _LATENCIES]
-    if different:
+    if new:
+        text = f"{count(new, 'new kind')} of errors or missing answers"
+        text += f", {count(different, 'difference')} beyond noise" if different else ""
+    elif different:
         text = f"{count(different, 'difference')} beyond noise"
     elif not few or any(each.verdict is not NoiseVerdict.TOO_FEW for each in latencies):
         text = "no difference beyond noise"
@@ -84,7 +94,7 @@ def verdict_text(comparison: CaptureComparison) -> str:
     text += (
         f". {count(tested, 'comparison')} of blocks of time by Mann-Whitney's test (errors: "
         f"Fisher's), p below {comparison.alpha:g} corrected by Holm; what changes by less than "
-        f"{least}, or not in 9 of 10 pairs of blocks, is noise"
+        f"{least}, or not in 9 of 10 pairs of blocks, is not proven"
     )
     if few:
         text += f"; {few} with fewer than {FEWEST_BLOCKS} blocks on a side are not tested"
@@ -110,8 +120,16 @@ def _varying_row(change: MeasuredChange | ErrorChange, *, for_people: bool) -> R
     )
 
 
+def _is_new(change: MeasuredChange | ErrorChange) -> bool:
+    return isinstance(change, ErrorChange) and change.is_new
+
+
 def _words(change: MeasuredChange | ErrorChange) -> str:
     """Return the verdict in the words of what is compared."""
+    if _is_new(change):
+        return "new"
+    if change.verdict is NoiseVerdict.NOISE:
+        return _NOT_PROVEN
     if isinstance(change, MeasuredChange) and change.quantity in _LATENCIES:
         words = {NoiseVerdict.MORE: "slower", NoiseVerdict.LESS: "faster"}
         return words.get(change.verdict, change.verdict.replace("_", " "))
@@ -144,8 +162,9 @@ def differing(comparison: CaptureComparison) -> Iterator[str]:
     """Yield each difference as a sentence."""
     for row in change_rows(comparison, for_people=True):
         verdict, what, of, before, after, change, *_ = row
-        if verdict in {"noise", "too few"}:
+        if verdict in {_NOT_PROVEN, "too few"}:
             return
-        values = "" if before is None and after is None else f": {before or '-'} → {after or '-'}"
+        shown = ["-" if each is None else each for each in (before, after)]
+        values = "" if shown == ["-", "-"] else f": {shown[0]} → {shown[1]}"
         percent = "" if change is None else f" ({change:+} %)"
         yield f"{what} of {of} is {verdict}{values}{percent}"

@@ -62,6 +62,7 @@ ERROR = ErrorChange(
     blocks=(18, 0),
     p_value=1e-8,
     verdict=NoiseVerdict.LESS,
+    is_new=False,
 )
 STATED = [
     StatedChange(kind="client", of="new", name="", before=None, after="java 4.3"),
@@ -88,12 +89,48 @@ def test_differences_come_first() -> None:
         ("new", "client", "new"),
         ("changed", "setting acks", "writer"),
         ("changed", "version of Fetch", "writer"),
-        ("noise", "throughput", "produce orders"),
+        ("not proven", "throughput", "produce orders"),
         ("too few", "batch size", "writer orders"),
     ]
     assert rows[0][3:] == ("1.00 ms", "6.00 ms", 500, "1e-06", 100, "20/20")
     assert rows[5][3:5] == ("1.5 MB/s", "1.6 MB/s")
     assert rows[1][3:] == (30, 0, None, "1e-08", None, "18/0 of 20")
+
+
+def test_errors_that_were_not_there_before_come_first_whatever_their_p_value() -> None:
+    """An outage is in few blocks, so that no test proves it; what a capture lacks is no error."""
+    new = [
+        ErrorChange(
+            problem=problem,
+            api="Produce",
+            before=0,
+            after=after,
+            blocks=(0, 2),
+            p_value=1.0,
+            verdict=NoiseVerdict.NOISE,
+            is_new=is_new,
+        )
+        for problem, after, is_new in (
+            ("REQUEST_TIMED_OUT", 9, True),
+            ("unanswered", 299, True),
+            ("partial", 4, False),
+        )
+    ]
+    made = comparison(measured=[SLOWER], errors=new)
+    rows = change_rows(made, for_people=True)
+
+    assert [row[:5] for row in rows] == [
+        ("new", "error", "unanswered Produce", 0, 299),
+        ("new", "error", "REQUEST_TIMED_OUT Produce", 0, 9),
+        ("slower", "latency, p50", "Produce", "1.00 ms", "6.00 ms"),
+        ("not proven", "error", "partial Produce", 0, 4),
+    ]
+    assert next(differing(made)) == "error of unanswered Produce is new: 0 → 299"
+    assert verdict_text(made).startswith(
+        "2 new kinds of errors or missing answers, 1 difference beyond noise. "
+    )
+    assert comparison(errors=new).differs
+    assert not comparison(errors=new[2:]).differs
 
 
 def test_programs_get_numbers() -> None:
