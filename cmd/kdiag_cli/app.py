@@ -162,7 +162,7 @@ class _Program(GroupPage):
         """Find the command; for a word that is none, name the command that was meant."""
         if args[0] in self.commands or ctx.resilient_parsing or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        from kdiag_cli.options.wrong_words import command_meant  # noqa: PLC0415 - few need it
+        from kdiag_cli.options.wrong_words import command_meant  # noqa: PLC0415 - 5 ms, few need it
 
         return ctx.fail(command_meant(args, self.commands))
 

@@ -124,3 +124,9 @@ class ParquetTables:
 def table_file(folder: Path, name: str) -> Path:
     """Return the file of a table."""
     return folder / f"{name}.parquet"
+
+
+def row_counts(folder: Path) -> dict[str, int]:
+    """Return how many rows each table in a folder has, by its name."""
+    files = sorted(folder.glob("*.parquet"))
+    return {each.stem: parquet.read_metadata(each).num_rows for each in files}

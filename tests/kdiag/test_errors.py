@@ -32,7 +32,7 @@ def test_a_probe_error_says_what_it_is_about_and_why() -> None:
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], object]:
     """Return a function that has kdiag installed in a new environment, from a URL or an index."""
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.syspath_prepend(tmp_path)
@@ -66,7 +66,7 @@ def test_an_extra_is_added_by_what_made_the_environment(  # noqa: PLR0913, PLR09
     source: str,
     command: str,
     tmp_path: Path,
-    install: Callable[[str], None],
+    install: Callable[[str], object],
 ) -> None:
     """By pip unless the environment says that it is uv's; from where kdiag came from."""
     (tmp_path / file).write_text(content)
@@ -76,7 +76,7 @@ def test_an_extra_is_added_by_what_made_the_environment(  # noqa: PLR0913, PLR09
 
 
 def test_the_pip_of_an_environment_that_is_not_active_is_named(
-    tmp_path: Path, install: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, install: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Any other `pip` on the PATH would install into another Python."""
     install(INDEX)
@@ -101,7 +101,7 @@ def test_an_environment_of_one_program_keeps_the_extras_that_it_has(
     file: str,
     command: str,
     tmp_path: Path,
-    install: Callable[[str], None],
+    install: Callable[[str], object],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """They are made anew with all that is asked for."""

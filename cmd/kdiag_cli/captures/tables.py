@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.selection import Selection
-from kdiag.report.parquet import ParquetTables
+from kdiag.report.parquet import ParquetTables, row_counts
 from kdiag_cli.captures.printer import Printer, SortedPrinter
 from kdiag_cli.captures.reading import CaptureReading, CaptureResult
 from kdiag_cli.options.captures import CaptureInputs, TableContents
@@ -60,9 +60,7 @@ def tables_of(
 
 def written_text(folder: Path) -> str:
     """Return which tables a folder has, with their rows, for people."""
-    from pyarrow.parquet import read_metadata  # noqa: PLC0415 - an extra
-
-    rows = {each.stem: read_metadata(each).num_rows for each in sorted(folder.glob("*.parquet"))}
+    rows = row_counts(folder)
     tables = ", ".join(f"{name} {number:,}" for name, number in rows.items() if number)
     question = shlex.join(["kdiag", "query", str(folder), "SELECT ..."])
     return f"wrote {count(sum(rows.values()), 'row')} to {folder} ({tables}): {question}"

@@ -108,7 +108,7 @@ def _listeners(options: LiveOptions, opened: ExitStack) -> Iterator[OnExchange]:
         from kdiag.pcap.writer.exchange_writer import ExchangeWriter  # noqa: PLC0415 - 10 ms
 
         writer = ExchangeWriter(options.write)
-        recording = _Recording(options.write, writer.write)
+        recording = _WrittenExchanges(options.write, writer.write)
         opened.callback(recording.say)  # after the writer is closed
         opened.enter_context(writer)
         yield recording.write
@@ -120,7 +120,7 @@ def _listeners(options: LiveOptions, opened: ExitStack) -> Iterator[OnExchange]:
         yield lambda _: None  # so that logins are observed, and logged
 
 
-class _Recording:
+class _WrittenExchanges:
     """Counts the exchanges that are written to a capture, and says so at the end."""
 
     def __init__(self, path: Path, write: OnExchange) -> None:

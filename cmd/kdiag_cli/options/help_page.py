@@ -161,7 +161,7 @@ class CommandPage(_Page, TyperCommand):
         _write_block(formatter, examples)
         _write_parameters(self.get_params(ctx), ctx, formatter, is_short=is_short)
         if is_short:
-            _write_block(formatter, f"\b\n{_path(ctx)} --help shows all of it.")
+            _write_block(formatter, f"\b\n{ctx.command_path} --help shows all of it.")
         else:
             _write_block(formatter, rest)
 
@@ -169,11 +169,11 @@ class CommandPage(_Page, TyperCommand):
         """Fail with the right command if an address stands where it should be behind `-b`."""
         if not any(":" in each for each in args):
             return
-        from kdiag_cli.options.wrong_words import address_meant  # noqa: PLC0415 - few need it
+        from kdiag_cli.options.wrong_words import address_meant  # noqa: PLC0415 - 5 ms, few need it
 
         _, extra, _ = self.make_parser(ctx).parse_args([*args])
         named = extra if not takes_any else ()
-        meant = address_meant(_path(ctx), args, named)
+        meant = address_meant(ctx.command_path, args, named)
         if meant is not None and (takes_any or named):
             ctx.fail(meant)
 
@@ -254,10 +254,15 @@ def _read_colour(ctx: typer.Context, value: Colour) -> None:
 
 def _show_document(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 - as above
     if value and not ctx.resilient_parsing:
-        from kdiag_cli.options.help_json import help_document  # noqa: PLC0415 - 3 ms, few ask for it
-
-        typer.echo(help_document(ctx, _heading))
+        typer.echo(document_of(ctx))
         raise typer.Exit
+
+
+def document_of(ctx: Any) -> str:
+    """Return what a command takes, as the JSON of `--help-json`."""
+    from kdiag_cli.options.help_json import help_document  # noqa: PLC0415 - 3 ms, few ask for it
+
+    return help_document(ctx, _heading)
 
 
 def _declare(
@@ -385,11 +390,6 @@ def _write_parameters(
     if shared:
         with formatter.section("Shared by many commands"):
             formatter.write_dl([(name, " ".join(names)) for name, names in shared.items()])
-
-
-def _path(ctx: Any) -> str:
-    """Return the names of a command, whatever the program was started by."""
-    return " ".join(["kdiag", *ctx.command_path.split()[1:]])
 
 
 def _is_short(ctx: Any) -> bool:

@@ -307,7 +307,9 @@ class GroupTail:
         self._printed.update(starts)
         self._settled.update({key: _committed(waiting[key]) for key in spans})
         self._explain_given(starts, waiting)
-        self._explain_end({key: spans[key] for key in spans if waiting[key] is None})
+        text = start_text(self._request.tail, [spans[key] for key in spans if waiting[key] is None])
+        if text is not None:
+            self._notices.append(Notice(NoticeKind.GIVEN, f"{self._who}: {text}"))
         if self._request.commits:  # or the next run of `-o end` would begin at a later end
             self._commit(spans, is_first=True)
         self._fetcher.recovery.unplaced(self._placement.unplaced, self._placement.errors)
@@ -351,20 +353,6 @@ class GroupTail:
         if parts:
             text = f"{self._who}: given {' and '.join(parts)}"
             self._notices.append(Notice(NoticeKind.GIVEN, text))
-
-    def _explain_end(self, spans: Mapping[PartitionKey, StartAndStop]) -> None:
-        """Say how to read the records before the end, where the end is a start by default."""
-        tail = self._request.tail
-        if tail.offsets.start is not None or usual_start(tail).at is not At.END:
-            return
-        skipped = {key: each.start - each.first for key, each in spans.items()}
-        records = sum(skipped.values())
-        if records > 0:
-            text = (
-                f"no commits: starting at the end of {count(len(skipped), 'partition')}; "
-                f"--from-beginning reads the {count(records, 'record')} there"
-            )
-            self._notices.append(Notice(NoticeKind.GIVEN, f"{self._who}: {text}"))
 
     def _refresh(self, now_ns: int) -> None:
         """Look for new leaders, and for transactions that hold partitions back, now and then."""
@@ -431,6 +419,22 @@ def usual_start(request: TailRequest) -> Position:
     """Return where partitions start that have no commit."""
     has_end = request.stops_at_end or request.offsets.stop is not None
     return request.offsets.start or Position(At.BEGINNING if has_end else At.END)
+
+
+def start_text(request: TailRequest, spans: Sequence[StartAndStop]) -> str | None:
+    """Return how to read what is before the end, where the end is a start by default.
+
+    Args:
+        request: what is read.
+        spans: of the partitions that have no commit.
+    """
+    records = sum(each.start - each.first for each in spans)
+    if records <= 0 or request.offsets.start is not None or usual_start(request).at is not At.END:
+        return None
+    return (
+        f"no commits: starting at the end of {count(len(spans), 'partition')}; "
+        f"--from-beginning reads the {count(records, 'record')} there"
+    )
 
 
 def _committed(own: Position | None) -> int:

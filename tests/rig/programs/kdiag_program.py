@@ -38,7 +38,9 @@ def kdiag(*arguments: object, stdin: bytes = b"") -> Done:
     """Run the program inside the test; an exception that escapes from it escapes from here."""
     texts = [str(each) for each in arguments]
     with _without_callbacks():
-        result = CliRunner().invoke(app, texts, input=stdin, catch_exceptions=False)
+        result = CliRunner().invoke(
+            app, texts, input=stdin, catch_exceptions=False, prog_name="kdiag"
+        )
     return Done(result.exit_code, result.stdout, result.stderr)
 
 

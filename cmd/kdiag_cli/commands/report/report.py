@@ -180,7 +180,7 @@ def _expect_report(name: str, files: Sequence[str]) -> None:
     names = report_names()
     if name in names and not any("=" in each for each in files):
         return
-    from kdiag_cli.options.wrong_words import report_meant  # noqa: PLC0415 - few need it
+    from kdiag_cli.options.wrong_words import report_meant  # noqa: PLC0415 - 5 ms, few need it
 
     meant = report_meant(name, files, names)
     if meant is not None:
