@@ -51,7 +51,9 @@ def test_a_session_may_know_the_bootstrap_servers_alone() -> None:
         assert [each.connections for each in cluster.brokers.values()] == [0, 0]
 
 
-def test_a_command_can_see_each_exchange_beside_those_who_keep_them(tmp_path: Path) -> None:
+def test_a_command_can_see_each_exchange_beside_those_who_keep_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The capture and the command get the same."""
     keys, size = [], 0
     kept = tmp_path / "said.pcap"
@@ -67,6 +69,8 @@ def test_a_command_can_see_each_exchange_beside_those_who_keep_them(tmp_path: Pa
             pass
     assert keys == [18, 3]
     assert kept.stat().st_size > size > 0
+    said = f"kdiag: wrote 2 exchanges to {kept}: kdiag decode {kept}\n"
+    assert capsys.readouterr() == ("", said)
 
 
 def test_nobody_listens_unless_somebody_wants_to() -> None:

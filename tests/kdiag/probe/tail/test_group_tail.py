@@ -58,11 +58,11 @@ class Reader:
         client: ClusterClient,
         *,
         ends: bool = False,
-        start: At = At.BEGINNING,
+        start: At | None = At.BEGINNING,
         **more: Any,
     ) -> None:
         limits = FetchLimits(max_wait_ms=10)
-        offsets = OffsetSpec(Position(start))
+        offsets = OffsetSpec(None if start is None else Position(start))
         tail = TailRequest([parse_selector("orders")], offsets, ends, limits)
         request = GroupTailRequest(tail, JOINED)._replace(**more)
         self.printed: dict[PartitionKey, int] = {}
@@ -115,6 +115,36 @@ def test_it_reads_from_the_commits_to_the_end(
     assert given.startswith("group billing, generation 1: given orders[0@1] from its commits and")
     assert given.endswith("orders[1@0] without a commit")
     assert (cluster.committed, cluster.left_count) == ({0: 1}, 1)
+
+
+SKIPPED = (
+    "group billing, generation 1: no commits: starting at the end of 2 partitions; "
+    "--from-beginning reads the 6 records there"
+)
+
+
+@pytest.mark.parametrize(
+    ("reading", "committed", "said"),
+    [
+        ({"start": None}, {}, [SKIPPED]),
+        ({"start": At.END}, {}, []),
+        ({"start": None, "ends": True}, {}, []),
+        ({"start": None}, {0: 1, 1: 1}, []),
+    ],
+)
+def test_a_start_at_the_end_is_said_where_the_user_did_not_ask_for_it(
+    cluster: JoinableCluster,
+    client: ClusterClient,
+    reading: dict[str, Any],
+    committed: dict[int, int],
+    said: list[str],
+) -> None:
+    """With the number of records that are skipped, and the option that reads them."""
+    cluster.committed = committed
+    reader = Reader(client, **reading)
+    reader.read(lambda: bool(reader.told(NoticeKind.GIVEN)))
+    reader.close()
+    assert reader.told(NoticeKind.GIVEN)[1:] == said
 
 
 def test_it_commits_while_it_reads(cluster: JoinableCluster, client: ClusterClient) -> None:
