@@ -20,7 +20,7 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _BY_SIGNAL: Final = 128
 _NOT_WRITTEN: Final = 2
 _STREAMS: Final = (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
-"""What a closed stream is opened with: who writes to a stdout that only reads is told so."""
+"""What a closed stream is opened with: a write to a stdout that only reads is an error."""
 
 _left: Final[list[str]] = []
 

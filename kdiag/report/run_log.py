@@ -191,7 +191,7 @@ class RunLog:
         try:
             return msgspec.json.decode(data, type=LoggedRun)
         except msgspec.DecodeError as error:
-            raise ReportError(path, f"is no entry of a run of this release: {error}") from error
+            raise ReportError(path, f"not a run log of this kdiag release: {error}") from error
 
 
 def entry_path(root: str, run: str) -> str:

@@ -39,7 +39,7 @@ SeparateNetworks = Annotated[
     bool,
     typer.Option(
         "--separate-networks",
-        help="Tell the same addresses in other VLANs, VXLAN and Geneve networks apart.",
+        help="Keep the same addresses in other VLANs, VXLAN and Geneve networks apart.",
     ),
 ]
 DecodeAs = Annotated[

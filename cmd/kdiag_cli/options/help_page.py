@@ -273,7 +273,7 @@ def _declare(
             callback=_read_colour,
             expose_value=False,
             is_eager=True,
-            help="Colours where a terminal is, also elsewhere, or nowhere.",
+            help="Use colour: auto (only on a terminal), always, never.",
         ),
     ] = Colour.AUTO,
     help_json: Annotated[
@@ -283,7 +283,7 @@ def _declare(
             callback=_show_document,
             expose_value=False,
             is_eager=True,
-            help="Show what it takes as JSON, for programs.",
+            help="Print this help as JSON, for programs.",
         ),
     ] = False,
 ) -> None:

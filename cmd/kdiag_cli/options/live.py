@@ -142,7 +142,9 @@ Debug = Annotated[
 ]
 Write = Annotated[
     Path | None,
-    typer.Option("--write", metavar="FILE.pcap", help="Keep what was said as a capture."),
+    typer.Option(
+        "--write", metavar="FILE.pcap", help="Write all requests and responses to a capture file."
+    ),
 ]
 
 

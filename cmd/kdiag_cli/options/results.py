@@ -15,12 +15,12 @@ from kdiag_cli.output.terminal import say
 _LIBRARIES: Final = ("pyarrow", "duckdb", "sqlglot")
 
 FailOn = Annotated[
-    Severity, typer.Option(help="The least severity of a finding that makes the exit code 1.")
+    Severity, typer.Option(help="Lowest severity of a finding that makes the exit code 1.")
 ]
-NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Print no line of column names.")]
+NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Print no header line.")]
 Wide = Annotated[
     bool,
-    typer.Option("--wide", "-w", help="Show all columns of a table, however narrow the terminal."),
+    typer.Option("--wide", "-w", help="Show all columns of a table, even on a narrow terminal."),
 ]
 
 CsvSafe = Annotated[
@@ -34,7 +34,7 @@ Timeout = Annotated[
     int | None,
     typer.Option(
         metavar="TIME",
-        help="Give up after this time, come what may: 10s, 500ms, 2m.",
+        help="Stop after this time, even if requests are pending: 10s, 500ms, 2m.",
         parser=positive_ns,
     ),
 ]

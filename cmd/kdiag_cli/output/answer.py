@@ -25,7 +25,7 @@ _MOST_COLUMNS: Final = 500
 """How much of a cell a terminal shows, unless `--wide` asks for all."""
 
 _TYPED_OUT: Final = 8
-"""Of a query with more columns than somebody types out, the last make room for the first three."""
+"""Of a query with more columns than a user types out, the last make room for the first three."""
 
 _UNITS: Final = {
     "_bytes_per_s": "bytes/s",

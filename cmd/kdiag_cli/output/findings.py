@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _COLOURS: Final = {Severity.ERROR: RED, Severity.WARNING: YELLOW, Severity.INFO: CYAN}
 _MOST: Final = 3
-"""How many findings of one kind are told one by one."""
+"""How many findings of one kind are printed one by one."""
 
 _MOST_WHOLE: Final = 2
 """How many findings of a verdict have reason, advice and command on a terminal."""
@@ -37,7 +37,7 @@ _EXAMPLES: Final = 5
 """How many are named of more."""
 
 _MEASURES: Final = ("lag", "blocked_records", "waited_ms", "age_s", "wait_s", "count")
-"""What in the evidence of findings of one kind tells which of them is worse, if it is there."""
+"""The evidence by which findings of one kind are compared, if it is there."""
 
 
 def say_findings(

@@ -20,7 +20,7 @@ from kdiag_cli.ending import OutputError
 
 _FLUSH_BYTES: Final = 1 << 16
 _PIPE_BYTES: Final = 1 << 20
-"""What Linux allows to everybody (`pipe-max-size`). With the usual 64 KiB, writers of much wake
+"""Linux allows it to every user (`pipe-max-size`). With the usual 64 KiB, writers of much wake
 thousands of times."""
 _CLEAR: Final = "\r\x1b[K"
 _UNPRINTABLE: Final = re.compile(r"[^ -~]")

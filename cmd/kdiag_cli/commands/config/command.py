@@ -79,7 +79,7 @@ def show(  # noqa: PLR0913 - a parameter for each option
         bool, typer.Option("--origin", help="Show the origin of each setting.")
     ] = False,
     defaults: Annotated[
-        bool, typer.Option("--defaults", help="Show also the settings that nobody gave.")
+        bool, typer.Option("--defaults", help="Show also the settings that have their default.")
     ] = False,
     bootstrap_server: BootstrapServers = None,
     properties: Properties = None,

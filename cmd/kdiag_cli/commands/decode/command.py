@@ -112,7 +112,8 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     errors: Annotated[
         bool,
         typer.Option(
-            "--errors", help="Only faults: Kafka errors, cut off by the broker, cut, malformed."
+            "--errors",
+            help="Only faults: Kafka errors, closed connections, truncated or malformed frames.",
         ),
     ] = False,
     error: ErrorNames = None,
@@ -126,7 +127,7 @@ def decode(  # noqa: PLR0913 - a parameter for each option
             "--min-latency",
             "--slow",
             metavar="TIME",
-            help="Only answered so late, to the last byte: 50ms, 1.5s, 800us.",
+            help="Only requests that took at least this long, to the last byte: 50ms, 1.5s, 800us.",
             parser=duration_ns,
         ),
     ] = None,
@@ -162,7 +163,8 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     tcp: Annotated[
         bool,
         typer.Option(
-            "--tcp", help="Also tell what TCP did: round trips, losses, windows, per connection."
+            "--tcp",
+            help="Also show the facts of TCP for each connection: round trips, losses, windows.",
         ),
     ] = False,
     list_all: Annotated[
@@ -198,13 +200,17 @@ def decode(  # noqa: PLR0913 - a parameter for each option
     ] = None,
     max_frame: Annotated[
         int,
-        typer.Option(metavar="SIZE", help="The largest frame that is believed.", parser=size_bytes),
+        typer.Option(
+            metavar="SIZE",
+            help="Largest frame size to accept; larger ones are treated as damage.",
+            parser=size_bytes,
+        ),
     ] = OptionDefault(size_bytes, "100M"),
     max_waiting: Annotated[
         int,
         typer.Option(
             metavar="SIZE",
-            help="What may wait, per direction, for bytes out of order or lost.",
+            help="Memory for out-of-order data, for each direction of a connection.",
             parser=size_bytes,
         ),
     ] = OptionDefault(size_bytes, "16M"),

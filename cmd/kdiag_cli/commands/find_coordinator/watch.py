@@ -42,7 +42,7 @@ _FIRST_ROUND_NS: Final = 2 * NS_PER_S
 """How long the first look may wait for a broker, with all its connections to make."""
 
 _MOST_ROUND_NS: Final = 7 * NS_PER_S // 4
-"""How long others may at the most: with a second between looks, a loss is told within three."""
+"""How long others may at the most: with a second between looks, a loss is reported within three."""
 
 _ROUND_NS: Final = NS_PER_S
 _SILENT_ROUND_NS: Final = NS_PER_S // 2

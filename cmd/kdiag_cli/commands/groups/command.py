@@ -99,7 +99,9 @@ def groups(  # noqa: PLR0913 - a parameter for each option
     ] = None,
     match: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Groups with such a name: 'order*'. Repeatable."),
+        typer.Option(
+            metavar="PATTERN", help="Only groups whose name matches: 'order*'. Repeatable."
+        ),
     ] = None,
     kind: Annotated[
         list[str] | None,
@@ -125,7 +127,7 @@ def groups(  # noqa: PLR0913 - a parameter for each option
     is_stuck: Annotated[
         bool,
         typer.Option(
-            "--stuck", help="Look twice; groups that do not get on from one to the other."
+            "--stuck", help="Show only groups that made no progress between two looks (--interval)."
         ),
     ] = False,
     times: Annotated[

@@ -111,7 +111,7 @@ def _print_one(screen: Output, error: KnownError) -> None:
     _print_wrapped(screen, error.fix)
     facts = [
         ("Retriable", _yes_no(error.is_retriable)),
-        ("Told by", ", ".join(error.apis)),
+        ("Returned by", ", ".join(error.apis)),
         ("In Java", error.java_exception),
         ("Of", "librdkafka, never on the wire" if error.source == "librdkafka" else None),
     ]

@@ -110,7 +110,7 @@ def start(  # noqa: PLR0913 - a parameter for each option
     host: Annotated[
         str,
         typer.Option(
-            "--host", help="Listen on this address, which clients are told, too. Not protected."
+            "--host", help="Listen on this address, and send it to clients. Not protected."
         ),
     ] = LOOPBACK,
     data: Annotated[

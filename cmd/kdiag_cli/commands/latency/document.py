@@ -55,7 +55,10 @@ def unknown(results: LatencyResults) -> Iterator[str]:
     """Yield what this system cannot measure."""
     facts = results.facts.values()
     if facts and all(each.min_rtt_ns is None for each in facts):
-        yield "this system tells no round trips: the network's part is counted as the broker's"
+        yield (
+            "this operating system does not report TCP round-trip times; "
+            "network time is included in broker time"
+        )
 
 
 def failures(results: LatencyResults) -> Iterator[str]:

@@ -20,7 +20,7 @@ _GAPS: Final = 6
 _SHORT_ID: Final = 12
 _FIRST, _SECOND, _IDLE = "█", "▒", "·"
 _CLASSIC: Final = ("waits for JoinGroup", "for SyncGroup", "join", "sync")
-_BY_EPOCHS: Final = ("is told the epoch", "until it has its partitions", "told", "settled")
+_BY_EPOCHS: Final = ("receives the epoch", "until it has its partitions", "received", "settled")
 """What the two parts of a bar are, and their names behind it."""
 
 PHASE_NAMES: Final = {True: _CLASSIC[:2], False: _BY_EPOCHS[:2]}

@@ -38,7 +38,7 @@ Examples:
 A cause is `certain` where a broker or a client said so in bytes, `likely` where it was worked out
 from what was seen (a member fell silent for its session timeout), else `unknown`. A capture knows
 who waited for whom; a broker's log knows every cause; with -b, what coordinators wrote about the
-groups is read from __consumer_offsets, as far back as compaction has left it, and nobody joins.
+groups is read from __consumer_offsets, as far back as compaction has left it; kdiag joins no group.
 See `kdiag help rebalance`.
 
 \b
@@ -112,7 +112,8 @@ def explain(  # noqa: PLR0913 - a parameter for each option
     """Say why groups rebalanced, from captures, brokers' logs and brokers' records.
 
     Every change of generation or epoch with its cause, how sure that is, who waited for whom and
-    what moved. Several sources become one timeline; what they contradict each other in is told.
+    what moved. Several sources are merged into one timeline, and contradictions between them are
+    reported.
     """
     from kdiag_cli.commands.rebalance import options, run  # noqa: PLC0415 - 90 ms, not for --help
 
@@ -157,7 +158,7 @@ READ on the topic; without them, or with --describe, it asks coordinators to des
 (DESCRIBE on these), ten times a second while something happens. With --live it reads packets on a
 broker or a client's machine, as root. A rebalance of a classic group is printed when its assignment
 is there, an epoch of the others when all members have taken it up, or after 5 s. Ctrl-C ends it.
-See `kdiag help rebalance` for what each of the three can tell.
+See `kdiag help rebalance` for what each of the three shows.
 
 \b
 Exit codes: 0 done (--count), 2 wrong usage, 3 cannot connect, 4 authentication, 5 authorization,

@@ -87,10 +87,10 @@ def _read_records(options: ExplainOptions, live: LiveOptions) -> Explained:
     histories = histories_of_records(reader.records, reader.topic_name)
     warnings = [*reader.warnings, *_reach(histories)]
     if not reader.has_topic:
-        warnings.append(f"the cluster has no topic {TOPIC}: nobody has used a group yet")
+        warnings.append(f"the cluster has no topic {TOPIC}: no group has been used yet")
     if reader.unread_count:
         records = count(reader.unread_count, "record")
-        warnings.append(f"{records} of {TOPIC} could not be read: what they would tell is missing")
+        warnings.append(f"{records} of {TOPIC} could not be read, and their facts are missing")
     return Explained(histories, warnings, None, reader.is_partial)
 
 
@@ -110,7 +110,7 @@ def missing_events(events: CaptureEvents) -> Iterator[str]:
     """Yield what a capture holds about groups, or may hold, and could not tell."""
     if events.unread_count:
         requests = count(events.unread_count, "request")
-        yield f"{requests} about groups could not be read: what they would tell is missing"
+        yield f"{requests} about groups could not be read, and their facts are missing"
     if events.orphan_count:
         responses = count(events.orphan_count, "response")
         yield f"the requests of {responses} are not in the capture; they may be about groups"

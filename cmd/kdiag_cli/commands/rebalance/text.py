@@ -234,8 +234,8 @@ def _print_moves(output: Output, rebalance: Rebalance) -> None:
         output, f"{len(moved.moves)} of {count(moved.partition_count, 'partition')}", "  moved    "
     )
     for move in moved.moves[:_MOST_MOVES]:
-        source = "nobody" if move.source is None else short_id(move.source)
-        target = "nobody" if move.target is None else short_id(move.target)
+        source = "no member" if move.source is None else short_id(move.source)
+        target = "no member" if move.target is None else short_id(move.target)
         place = harmless(f"{move.topic}[{move.partition}]: {source} → {target}")
         print_paragraph(output, place, "           ")
     rest = len(moved.moves) - _MOST_MOVES

@@ -54,7 +54,7 @@ def _run(options: WatchOptions, live: LiveOptions) -> ExitCode:
         try:
             source = _records(client, options)
         except AuthorizationError as error:
-            say(f"{error}; coordinators are asked instead, who do not tell as much")
+            say(f"{error}; coordinators are asked instead, which know less")
             source = _looks(client, options)
         return _watch(options, live, source)
 
@@ -82,7 +82,7 @@ def _records(client: ClusterClient, options: WatchOptions) -> WatchedSource:
     """
     reader = GroupRecordsReader(client, options.groups, follows=True)
     if not reader.has_topic:
-        raise AbsentError(TOPIC, "the cluster has no such topic: nobody has used a group yet")
+        raise AbsentError(TOPIC, "the cluster has no such topic: no group has been used yet")
     while not reader.is_caught_up:
         reader.poll(client.clock.monotonic_ns() + NS_PER_S)
     return WatchedSource(reader, RecordedGroups(reader.topic_name), client.clock)

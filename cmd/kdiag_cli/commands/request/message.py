@@ -18,7 +18,7 @@ _SOFTWARE: Final = {"clientSoftwareName": SOFTWARE_NAME, "clientSoftwareVersion"
 
 _FIRST_WITHOUT_CREATION: Final = 4
 _NO_CREATION: Final = {"allowAutoTopicCreation": False}
-"""The protocol's own default is to create topics: nobody who asks for metadata means that."""
+"""The protocol's own default is to create topics: no user who asks for metadata means that."""
 
 
 class RequestMessage(NamedTuple):

@@ -106,12 +106,12 @@ def tail(  # noqa: PLR0913 - a parameter for each option
         int | None,
         typer.Option(
             metavar="WHEN",
-            help="End before the first record that is not older.",
+            help="Stop at the first record with this timestamp or a later one.",
             parser=moment_ns,
         ),
     ] = None,
     is_to_end: Annotated[
-        bool, typer.Option("--exit", "-e", help="End where the topic ended at the start.")
+        bool, typer.Option("--exit", "-e", help="Stop at the end that the topic has at the start.")
     ] = False,
     is_wait: Annotated[
         bool, typer.Option("--wait", help="Wait for topics that do not exist yet.")
@@ -121,10 +121,13 @@ def tail(  # noqa: PLR0913 - a parameter for each option
     ] = False,
     count: Annotated[
         int | None,
-        typer.Option("--count", "-n", "-c", "--max-messages", min=1, help="End after so many."),
+        typer.Option(
+            "--count", "-n", "-c", "--max-messages", min=1, help="Stop after this many records."
+        ),
     ] = None,
     grep: Annotated[
-        str | None, typer.Option(metavar="REGEX", help="Only if found in key or value.")
+        str | None,
+        typer.Option(metavar="REGEX", help="Only records with a match in the key or the value."),
     ] = None,
     keys: Annotated[
         list[str] | None,
@@ -178,7 +181,9 @@ def tail(  # noqa: PLR0913 - a parameter for each option
     resume_file: Annotated[
         Path | None,
         typer.Option(
-            "--resume-file", metavar="FILE", help="Go on where FILE says; keep there where it ends."
+            "--resume-file",
+            metavar="FILE",
+            help="Resume from the offsets in FILE, and save the new offsets there.",
         ),
     ] = None,
     group: Annotated[
@@ -188,7 +193,7 @@ def tail(  # noqa: PLR0913 - a parameter for each option
             "-g",
             "-G",
             metavar="GROUP",
-            help="Join this group, and read what it gives.",
+            help="Join this group, and read the partitions that it assigns.",
             autocompletion=complete_groups,
         ),
     ] = "",

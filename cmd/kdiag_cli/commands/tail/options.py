@@ -130,7 +130,7 @@ def check(options: TailOptions) -> None:
     if options.follows and options.stops_at_end:
         raise typer.BadParameter("choose one of --follow and --exit")
     if options.filters.shows_aborted and not options.is_committed_only:
-        why = "only with --isolation read_committed do brokers tell what was aborted"
+        why = "only with --isolation read_committed do brokers say what was aborted"
         raise typer.BadParameter(why, param_hint="--show-aborted")
     if (printing.output == "parquet") != (printing.out is not None):
         raise typer.BadParameter("give --output parquet and --out FILE together")

@@ -121,7 +121,7 @@ def _notes(paths: list[CapturedPath]) -> list[str]:
     notes = []
     quiet = sum(not path.is_busy for path in paths)
     if quiet:
-        notes.append(f"{count(quiet, 'connection')} with too few bytes to tell what limits them")
+        notes.append(f"{count(quiet, 'connection')} with too few bytes to judge what limits them")
     if short:
         notes.append(
             f"{count(len(short), 'connection')} with round trips below 1 ms: socket buffers make "

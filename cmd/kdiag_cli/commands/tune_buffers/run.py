@@ -149,7 +149,7 @@ class TuningRun:
         )
         part = (progress.number - 1) / progress.total
         run = f"broker {progress.node_id}, run {progress.number} of {progress.total}"
-        hint = "Ctrl-C ends it and tells what was measured"
+        hint = "Ctrl-C ends it and prints what was measured"
         self._progress.update(f"{run}: {step.direction}, buffers {what} ({hint})", part)
 
     def _is_worth(self, path: BrokerPath) -> bool:

@@ -21,7 +21,7 @@ Examples:
   kdiag txn -b localhost:9092 -o json | jq -r '.data[] | select(.hanging) | .abort_command'
 
 \b
-A transaction hangs if its leader has it open and its coordinator has not: nobody will write the
+A transaction hangs if its leader has it open and its coordinator has not: no broker will write the
 marker that ends it. One that is open for its coordinator is alive, however old it is. It takes
 DESCRIBE on the transactional ids, and READ on the topics for who writes. Brokers leave out what you
 may not describe: kdiag says so, and ends with 8.

@@ -177,8 +177,8 @@ def _wanted(
 def _refusal(transaction: Transaction, partition: OpenPartition) -> str:
     if transaction.is_unknown:
         return (
-            f"nobody can tell whether producer id {partition.producer_id} is alive: no coordinator "
-            "tells of it, and its transaction is not older than transaction.max.timeout.ms"
+            f"it is not known whether producer id {partition.producer_id} is alive: no coordinator "
+            "has it, and its transaction is not older than transaction.max.timeout.ms"
         )
     return (
         f"transaction {transaction.transactional_id} is alive ({transaction.state}): its producer "

@@ -27,7 +27,7 @@ _LEAST: Final = 20
 """How wide it must be: in less, blocks are easier to read."""
 
 _TIGHT: Final = 13
-"""How wide it must be in a table of many rows: nobody reads dozens of blocks."""
+"""How wide it must be in a table of many rows: dozens of blocks are not read."""
 
 _MANY_ROWS: Final = 8
 _SAMPLE: Final = 100

@@ -13,7 +13,12 @@ def test_one_error_is_explained() -> None:
     assert done.code == 0
     assert done.err == ""
     assert done.out.startswith("NOT_COORDINATOR (16)\n  Another broker coordinates")
-    for part in ("Usual causes\n  - ", "What to do\n  ", "Retriable: yes\n", "Told by: JoinGroup,"):
+    for part in (
+        "Usual causes\n  - ",
+        "What to do\n  ",
+        "Retriable: yes\n",
+        "Returned by: JoinGroup,",
+    ):
         assert part in done.out
     assert done.out.endswith("In Java: NotCoordinatorException\n")
 

@@ -47,8 +47,8 @@ def test_groups_by_epochs_name_their_own_waits() -> None:
     """Nobody joins or syncs there."""
     heading, line = bars(Printed(), GroupType.CONSUMER, rebalance(member("a", 0, 5, 9)))
 
-    assert "is told the epoch" in heading
-    assert "told 5.00 ms, settled 4.00 ms" in line
+    assert "receives the epoch" in heading
+    assert "received 5.00 ms, settled 4.00 ms" in line
 
 
 def test_what_was_not_seen_has_no_number() -> None:

@@ -124,5 +124,5 @@ def test_groups_by_epochs_name_their_own_waits(name: str, tmp_path: Path) -> Non
     """Nobody joins or syncs there."""
     page = page_of(tmp_path, *histories_of_capture(recorded_group(name).capture, tmp_path))
 
-    assert "is told the epoch" in page
+    assert "receives the epoch" in page
     assert "JoinGroup" not in page

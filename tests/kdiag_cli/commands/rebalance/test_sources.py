@@ -128,5 +128,5 @@ def test_a_group_that_the_cluster_does_not_know_is_said() -> None:
         unknown = explain("-b", cluster.bootstrap, "orders")
 
     assert (none.code, unknown.code) == (0, 0)
-    assert "the cluster has no topic __consumer_offsets: nobody has used a group yet" in none.err
+    assert "the cluster has no topic __consumer_offsets: no group has been used yet" in none.err
     assert "no sign of group orders; there is no group" in unknown.err

@@ -74,7 +74,7 @@ def test_many_moves_are_counted() -> None:
     print_histories(printed, [history(moved=Moved(moves, 40))], 7)
 
     assert "moved    30 of 40 partitions" in printed.text
-    assert "clicks[19]: nobody → m" in printed.text
+    assert "clicks[19]: no member → m" in printed.text
     assert "clicks[20]" not in printed.text
     assert "and 10 partitions more (-o json has all)" in printed.text
 

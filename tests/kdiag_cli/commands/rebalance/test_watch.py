@@ -93,7 +93,7 @@ def test_a_group_that_nobody_knows_is_waited_for() -> None:
     with LogCluster(1) as cluster:
         none = watch(cluster)
     assert none.code != 0
-    assert "nobody has used a group yet" in none.err
+    assert "no group has been used yet" in none.err
 
 
 class JoinedCluster(GroupCluster):

@@ -28,7 +28,7 @@ NOW_MS = 1_800_000_000_000
         (TailOptions(["t"], follows=True, stops_at_end=True), "--follow and --exit"),
         (
             TailOptions(["t"], is_committed_only=False, filters=FilterOptions(shows_aborted=True)),
-            "do brokers tell what was aborted",
+            "do brokers say what was aborted",
         ),
         (TailOptions(["t"], printing=PrintOptions("parquet")), "--out FILE together"),
         (TailOptions(["t"], printing=PrintOptions("json", Path("f"))), "--out FILE together"),

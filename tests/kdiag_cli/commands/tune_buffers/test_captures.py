@@ -65,7 +65,7 @@ def test_connections_with_too_few_bytes_are_counted() -> None:
     """On stderr, so that a pipe without a row says why."""
     done = kdiag("tune-buffers", CAPTURES / "acks.pcap")
     assert (done.code, done.out) == (0, "")
-    assert done.err == "kdiag: 6 connections with too few bytes to tell what limits them\n"
+    assert done.err == "kdiag: 6 connections with too few bytes to judge what limits them\n"
 
 
 @pytest.mark.thorough

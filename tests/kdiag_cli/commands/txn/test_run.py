@@ -101,7 +101,7 @@ def test_who_cannot_be_judged_is_not_ended() -> None:
         place = ("-t", "orders", "-p", "1", "--start-offset", "1", "--yes")
         refused = run(cluster, "abort", *place)
         assert refused.code == 2
-        assert "nobody can tell whether producer id 7 is alive" in refused.err
+        assert "it is not known whether producer id 7 is alive" in refused.err
 
 
 @pytest.mark.thorough

@@ -19,7 +19,7 @@ Examples:
   kdiag lab proxy --config client.properties --fault 'any client_id=app-* close=middle p=0.01'
 
 \b
-Clients that begin with what it prints stay behind it: answers tell its own addresses in place of
+Clients that begin with what it prints stay behind it: answers have its own addresses in place of
 the brokers'. They speak plaintext to it; towards the cluster it logs in as -b, --config and -X say.
 See `kdiag help lab`.
 
@@ -44,7 +44,7 @@ def proxy(  # noqa: PLR0913 - a parameter for each option
     host: Annotated[
         str,
         typer.Option(
-            "--host", help="Listen on this address, which clients are told, too. Not protected."
+            "--host", help="Listen on this address, and send it to clients. Not protected."
         ),
     ] = LOOPBACK,
     pcap: Annotated[
@@ -61,7 +61,7 @@ def proxy(  # noqa: PLR0913 - a parameter for each option
     ] = LabFormat.TEXT,
     live: LiveOptions = NO_OPTIONS,
 ) -> None:
-    """Let things go wrong between clients and a real cluster.
+    """Inject faults between clients and a real cluster.
 
     It listens for each broker on this machine until Ctrl-C, and prints the bootstrap servers on
     stdout. Requests and answers pass byte for byte, but for addresses of brokers and for what

@@ -24,8 +24,8 @@ its end, however that comes. One group after another: eager (range), cooperative
 (cooperative-sticky), and KIP-848 (uniform) where the brokers have it. In each, a member joins, one
 crashes, one leaves, partitions are added, and one unsubscribes. What users feel is how long a
 partition had no owner. A crash is noticed when the session times out: unless session.timeout.ms is
-set (-X), it is the shortest that the broker allows; how much of the time that is, is told. With
-KIP-848 it is the broker's group.consumer.session.timeout.ms, which is 45 s by default.
+set (-X), it is the shortest that the broker allows; the result says how much of the time that is.
+With KIP-848 it is the broker's group.consumer.session.timeout.ms, which is 45 s by default.
 
 \b
 With --group, members join a group that is there, which rebalances with each cause: --i-know. They

@@ -89,7 +89,7 @@ def verdict_text(comparison: CaptureComparison) -> str:
     elif not few or any(each.verdict is not NoiseVerdict.TOO_FEW for each in latencies):
         text = "no difference beyond noise"
     else:
-        text = "too little traffic to tell noise from differences; nothing else differs"
+        text = "too little traffic to separate noise from differences; nothing else differs"
     least = f"{100 * comparison.least_change:g} %"
     text += (
         f". {count(tested, 'comparison')} of blocks of time by Mann-Whitney's test (errors: "

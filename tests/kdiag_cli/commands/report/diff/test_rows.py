@@ -149,7 +149,7 @@ def test_the_verdict_says_how_it_was_tested() -> None:
     assert different.startswith("3 differences beyond noise. 2 comparisons of blocks")
     assert different.endswith("; 1 with fewer than 8 blocks on a side are not tested")
     assert alike.startswith("no difference beyond noise. 2 comparisons of blocks")
-    assert few.startswith("too little traffic to tell noise from differences")
+    assert few.startswith("too little traffic to separate noise from differences")
 
 
 def test_each_difference_is_a_sentence() -> None:

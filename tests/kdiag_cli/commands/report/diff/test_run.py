@@ -79,7 +79,7 @@ def test_other_captures_differ_in_clients_and_topics() -> None:
     verdicts = {line.split("\t")[0] for line in done.out.splitlines()[1:]}
     assert verdicts >= {"new", "gone", "too few"}
     same = kdiag("diff", GROUP, GROUP)
-    assert "too little traffic to tell noise from differences" in same.err
+    assert "too little traffic to separate noise from differences" in same.err
 
 
 def test_a_capture_that_is_cut_makes_a_partial_result(folder: Path, tmp_path: Path) -> None:
