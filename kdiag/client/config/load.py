@@ -270,7 +270,7 @@ def _warnings_about(settings: Iterable[Setting]) -> list[str]:
         if key in USED:
             if setting.origin == _X and key in SECRETS and key not in _PUBLIC:
                 found.append(
-                    f"{named}: everybody on this machine can read it in the list of processes; "
+                    f"{named}: every user of this machine can read it in the list of processes; "
                     "use --password-file, a variable or a file"
                 )
         elif key in UNSUPPORTED and not setting.value.endswith(_KNOWN_HANDLERS):

@@ -28,7 +28,7 @@ CLUSTER: Final = {
             "The topic was deleted, perhaps created again: the name is the same, the id is not.",
             "The broker has not heard of a new topic yet.",
         ),
-        "Clients fetch new metadata and retry. Restart clients that do not stop to tell it.",
+        "Clients fetch new metadata and retry. Restart clients that keep sending it.",
         ("Fetch", "Produce", "Metadata", "DeleteTopics", "ShareFetch"),
     ),
     "INCONSISTENT_TOPIC_ID": ErrorAdvice(
@@ -111,7 +111,7 @@ CLUSTER: Final = {
         ("ApiVersions", "FindCoordinator", "UpdateFeatures", "ConsumerGroupHeartbeat"),
     ),
     "TOPIC_ALREADY_EXISTS": ErrorAdvice(
-        ("Somebody created it before, or its deletion is not finished.",),
+        ("It was created before, or its deletion is not finished.",),
         "Use it as it is, or wait for the deletion.",
         ("CreateTopics",),
     ),

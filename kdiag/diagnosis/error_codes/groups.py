@@ -112,8 +112,8 @@ GROUPS: Final = {
                 "streams."
             ),
         ),
-        "Check the name. From DescribeGroups v6 on a group that is not there is told so, instead "
-        "of as Dead.",
+        "Check the name. From DescribeGroups v6 on, a missing group is this error instead "
+        "of the state Dead.",
         ("DeleteGroups", "DescribeGroups", "ConsumerGroupDescribe", "ShareGroupDescribe"),
     ),
     "MEMBER_ID_REQUIRED": ErrorAdvice(

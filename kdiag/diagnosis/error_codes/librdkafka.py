@@ -30,7 +30,7 @@ LIBRDKAFKA: Final[tuple[tuple[int, str, str, str], ...]] = (
         "_TRANSPORT",
         "A connection to a broker could not be made, or broke.",
         (
-            "Read the log line before it, which names the broker; kdiag check tells which layer "
+            "Read the log line before it, which names the broker; kdiag check shows which layer "
             "fails. Single ones on idle connections are harmless."
         ),
     ),

@@ -55,7 +55,7 @@ SECURITY: Final = {
             "The token has expired, or is from an issuer or for an audience that is not accepted.",
         ),
         "Check the credentials; for SCRAM create them with kafka-configs.sh. The broker's log "
-        "says more than the client is told.",
+        "says more than the client receives.",
         ("SaslAuthenticate",),
     ),
     "SECURITY_DISABLED": ErrorAdvice(

@@ -263,7 +263,7 @@ class ProxyRelay:
 
     def _handle_answer(self, link: ProxyLink, frame: bytes) -> None:
         if not link.awaited:  # nobody asked: it is the broker's own business
-            LOG.warning("broker %d sends what nobody asked for", link.node_id)
+            LOG.warning("broker %d sends an answer to no request", link.node_id)
             self._end(link)
             return
         call = link.awaited.popleft()

@@ -45,7 +45,7 @@ def compile_filter(text: str, link_type: int) -> bytes:
         CaptureError: there is no tcpdump, or the filter is wrong.
     """
     if _VLAN.search(text):
-        raise _refusal(text, "`vlan` cannot be told: the kernel takes tags off before a filter")
+        raise _refusal(text, "`vlan` cannot be filtered: the kernel takes tags off before a filter")
     places = shutil.which("tcpdump") or shutil.which("tcpdump", path=":".join(_PLACES))
     if places is None:
         raise _refusal(text, "tcpdump compiles filters: install it, or leave --filter out")

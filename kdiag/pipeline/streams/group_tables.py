@@ -86,7 +86,7 @@ def follow_groups(
     save_state(after, groups)
     warnings = []
     if parted.cut_count:
-        why = "told so much that their rows are settled: what follows is judged from here on"
+        why = "so many events that their rows are settled: what follows is judged from here on"
         warnings.append(f"{parted.cut_count} groups have {why}")
     if groups.late_count > late_count:
         count = groups.late_count - late_count

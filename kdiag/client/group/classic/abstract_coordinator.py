@@ -354,7 +354,7 @@ class AbstractCoordinator(ABC):
         return (
             "the coordinator has removed it, though its heartbeats came in time: a rebalance took "
             "it longer than max.poll.interval.ms, which is "
-            f"{self.settings.max_poll_interval_ns // NS_PER_MS}, or somebody has removed it"
+            f"{self.settings.max_poll_interval_ns // NS_PER_MS}, or an administrator has removed it"
         )
 
     def _is_stable(self) -> bool:

@@ -93,7 +93,7 @@ class ConsumerCoordinator(AbstractCoordinator):
         """
         super().__init__(client, settings)
         if consumed is None and settings.auto_commit_interval_ns is not None:
-            raise ValueError("a member that commits by itself must be told what is consumed")
+            raise ValueError("a member that commits by itself needs the consumed positions")
         self._client = client
         self._assignors = assignors
         self._protocol = common_protocol(assignors)

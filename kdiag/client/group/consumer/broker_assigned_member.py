@@ -85,7 +85,7 @@ class BrokerAssignedMember:
             ValueError: if it commits by itself and cannot know what.
         """
         if consumed is None and settings.auto_commit_interval_ns is not None:
-            raise ValueError("a member that commits by itself must be told what is consumed")
+            raise ValueError("a member that commits by itself needs the consumed positions")
         self.settings = settings
         self.clock = client.clock
         self.client = client.client

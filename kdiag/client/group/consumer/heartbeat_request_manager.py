@@ -166,7 +166,7 @@ class ConsumerHeartbeatRequestManager:
         return (
             "the coordinator has removed it: it had not heard of it for the broker's "
             "group.consumer.session.timeout.ms, or it took longer than max.poll.interval.ms, which "
-            f"is {limit_ms}, to give up partitions, or somebody has removed it"
+            f"is {limit_ms}, to give up partitions, or an administrator has removed it"
         )
 
     def _not_spoken(self, said: str = "") -> UnsupportedVersionError:

@@ -31,7 +31,7 @@ def handle(request: DescribeClusterRequest, call: ApiCall) -> DescribeClusterRes
         error = "MISMATCHED_ENDPOINT_TYPE" if is_known else "UNSUPPORTED_ENDPOINT_TYPE"
         return DescribeClusterResponse(
             error_code=CODE_BY_NAME[error],
-            error_message="the request was sent to a broker, which tells brokers only",
+            error_message="the request was sent to a broker, which lists brokers only",
         )
     image = call.node.controller.image
     is_asked = request.include_cluster_authorized_operations

@@ -306,7 +306,7 @@ def test_what_is_likely_a_mistake_is_told(home: Path) -> None:
     assert sorted(each.replace(str(file), "FILE") for each in warnings) == [
         "sasl.mechanism (FILE:2): not used, since security.protocol is PLAINTEXT",
         (
-            "sasl.password (-X): everybody on this machine can read it in the list of processes; "
+            "sasl.password (-X): every user of this machine can read it in the list of processes; "
             "use --password-file, a variable or a file"
         ),
         "ssl.crl.location (FILE:5): kdiag ignores this setting",

@@ -296,7 +296,7 @@ def test_credentials_of_aws_are_used_as_by_its_java_library(
     assert found.sasl == SaslConfig(
         mechanism.upper(), is_aws=True, aws_profile=profile, aws_region=region
     )
-    secret = "everybody on this machine can read it"
+    secret = "every user of this machine can read it"
     assert [each for each in found.warnings if secret not in each] == []
 
 

@@ -122,7 +122,8 @@ def test_trace_prints_each_exchange_and_write_keeps_it(
     kept = tmp_path / "said.pcap"
     done = find(cluster, "orders", "--no-headers", "--trace", "--write", str(kept))
     assert done.out.startswith("orders\t")
-    traced = done.err.splitlines()
+    *traced, written = done.err.splitlines()
+    assert written == f"kdiag: wrote {len(traced)} exchanges to {kept}: kdiag decode {kept}"
     assert sum(" FindCoordinator v6 " in line for line in traced) == 3
     decoded = kdiag("decode", kept)
     assert len(decoded.out.splitlines()) == len(traced)

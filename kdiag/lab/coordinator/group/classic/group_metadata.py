@@ -341,7 +341,7 @@ class GroupMetadata:
         if group_instance_id is not None:
             known = self.static_members.get(group_instance_id)
             if known is None:
-                raise RequestRefusedError("UNKNOWN_MEMBER_ID", f"nobody is {group_instance_id}")
+                raise RequestRefusedError("UNKNOWN_MEMBER_ID", f"no member is {group_instance_id}")
             if known != member_id:
                 why = f"{group_instance_id} is {known} by now"
                 raise RequestRefusedError("FENCED_INSTANCE_ID", why)
