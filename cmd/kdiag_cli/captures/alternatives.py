@@ -90,7 +90,7 @@ class Alternatives:
             rest = f" and {count(more, 'other')}" if more else ""
             yield f"for {option} there are {', '.join(most)}{rest}"
         if self._exchanges and (chosen.since_ns is not None or chosen.until_ns is not None):
-            yield f"they began from {stamp(self._first_ns)} to {stamp(self._last_ns)}"
+            yield f"they began from {stamp(self._first_ns, 9)} to {stamp(self._last_ns, 9)}"
         if self._longest_ns >= 0:
             waited = self._longest_ns >= (chosen.min_latency_ns or 0)
             how = " with the wait that its request allowed (--with-waits)" if waited else ""

@@ -102,8 +102,8 @@ def test_writes_that_wait_while_others_are_answered_are_found() -> None:
     assert finding.id == "KD4404"
     assert finding.title == (
         "ledger cannot write to strict[0] with acks=all: 2 Produce requests to broker "
-        "10.0.0.2:9092 waited from 03:04:06.000 UTC on, not over at the end of the capture, while it "
-        "answered other requests"
+        "10.0.0.2:9092 waited from 03:04:06.000 UTC on, not over at the end of the capture, while "
+        "it answered other requests"
     )
     assert [each.id for each in found([*WAITING, *READ])] == ["KD4404"]
 
