@@ -14,6 +14,8 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
 
+import numpy as np
+
 from kdiag.exchange.model import Connection, Exchange, Gap
 from kdiag.pcap.content import EndpointNames, ReadingRules, Surroundings
 from kdiag.pcap.encapsulation import NO_PORTS
@@ -24,7 +26,7 @@ from kdiag.pcap.kafka.frame_cutter import MAX_WAIT_PACKETS
 from kdiag.pcap.kafka.frame_stream import FrameLimits
 from kdiag.pcap.kafka.matching import ExchangeCollector
 from kdiag.pcap.kafka.unmatched_responses import Turns, UnmatchedResponses
-from kdiag.pcap.memory_budget import DEFAULT_LIMITS, Limits, MemoryBudget
+from kdiag.pcap.memory_budget import CONNECTION_BYTES, DEFAULT_LIMITS, Limits, MemoryBudget
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader, Source
 from kdiag.pcap.tcp.attempt import Attempt, made_at, may_begin
@@ -51,6 +53,8 @@ AnyFlow = Flow | Attempt[Surroundings, Flow]
 _ORDER = itemgetter(0)
 _END_OF_CAPTURE, _MEMORY = "end of capture", "memory"
 _SHARE = 8  # of the budget, for each kind of what ended connections leave
+_MOST_NEW_BYTES = 12_000  # of a connection with a SYN whose TCP is followed; measured
+_LEAST_PART_ROWS = 512
 _LEAST_RUN_ROWS = 16  # rows from which on a run is cheaper than one row after the other
 
 
@@ -129,6 +133,22 @@ class CaptureDecoder:
         self._around = self._around._replace(rules=rules, extents=extents)
         return extents
 
+    def parts(self, batch: SegmentBatch) -> Iterator[SegmentBatch]:
+        """Yield a batch in parts for `feed`: the connections that begin in each fit the budget.
+
+        The budget is looked at between batches, and a flood of SYNs begins 30,000 in one.
+        """
+        syns = int(np.count_nonzero(batch.flags & SYN))
+        each_bytes = self._new_bytes
+        if syns * each_bytes <= self._budget.max_bytes // _SHARE:
+            return iter((batch,))
+        return batch.parts(max(_LEAST_PART_ROWS, self._budget.max_bytes // _SHARE // each_bytes))
+
+    @property
+    def _new_bytes(self) -> int:
+        """Return what a connection may take that has just begun."""
+        return _MOST_NEW_BYTES if self._around.follows_tcp else CONNECTION_BYTES
+
     def feed(self, batch: SegmentBatch) -> list[Item]:
         """Read the next segments; return the items that are complete now, in no order.
 
@@ -158,7 +178,8 @@ class CaptureDecoder:
         for flow in self.silence.due(self._flows.values()):
             self._end_silent(flow, self._now)
         size = int(batch.payload_bytes.sum())
-        if self._budget.may_be_exceeded(len(batch.packet), size, len(self._flows)):
+        read = len(batch.packet), size, len(self._flows)
+        if self._budget.may_be_exceeded(*read, self._new_bytes):
             self._keep_to_budget()
         self._batch = None  # its memory is not for keeping
         return self._release(self._first_unresolved())
@@ -599,5 +620,6 @@ def decode_reader(
     decoder.link_sightings()
     for batch in reader.read_segments():
         keylog.add_secrets(reader.secrets)
-        yield from decoder.feed(batch)
+        for part in decoder.parts(batch):
+            yield from decoder.feed(part)
     yield from decoder.finish()

@@ -481,6 +481,7 @@ class Flow:
         connection.sightings = [self._sighting(link) for link in self._links]
         if self.tcp is not None:
             connection.tcp = self.tcp.facts(self._client_side())
+            self.tcp = None
         self._around.ended.append(connection)
         self._content.let_go()
         for each in self._reassemblies:

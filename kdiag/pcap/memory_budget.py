@@ -86,16 +86,23 @@ class MemoryBudget:
         self._measured_count = 0
         self._fed_bytes = 0
 
-    def may_be_exceeded(self, packets: int, payload_bytes: int, connections: int) -> bool:
+    def may_be_exceeded(
+        self,
+        packets: int,
+        payload_bytes: int,
+        connections: int,
+        connection_bytes: int = CONNECTION_BYTES,
+    ) -> bool:
         """Add what was read; return whether it is time to measure.
 
         Args:
             packets: how many were read.
             payload_bytes: the bytes in them.
             connections: how many there are now.
+            connection_bytes: what a new one may take.
         """
         self._fed_bytes += packets * _PACKET_BYTES + payload_bytes * _COPIES
-        new = max(0, connections - self._measured_count) * CONNECTION_BYTES
+        new = max(0, connections - self._measured_count) * connection_bytes
         return self._measured_bytes + self._fed_bytes + new > self.max_bytes
 
     def room_bytes(self, holders: Iterable[Holder]) -> int:

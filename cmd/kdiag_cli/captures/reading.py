@@ -13,7 +13,8 @@ from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Protocol
 from kdiag.exchange.selection import Selection
-from kdiag.exchange.summary.counts import Summary, Totals
+from kdiag.exchange.summary.counts import FOLLOWED_BYTES, Summary, Totals
+from kdiag.exchange.summary.largest import LargestConnections
 from kdiag.exchange.tcp_facts import WindowStall
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag.pcap.files.capture_facts import CaptureFacts
@@ -31,6 +32,7 @@ from kdiag_cli.captures.source import (
     decoder_limits,
     note_disorder,
     note_late_packets,
+    note_left_out,
     note_memory,
     note_repeats,
     open_traffic,
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
 _ALL = Selection()
 _CLEANUP_NS: Final = 5 * NS_PER_S
 """How long after its time a command may remove the tables that it has made."""
+_FOLLOWED_SHARE: Final = 4
+"""Of the budget of memory, for the facts of TCP on connections that have ended."""
 _MALLOC_SETTINGS: Final = {-1: 32 << 20, -3: 4 << 20}
 """By their numbers in <malloc.h>: M_TRIM_THRESHOLD and M_MMAP_THRESHOLD."""
 
@@ -237,6 +241,8 @@ class CaptureReading:
         if self._extract is not None:
             printer = self._extract.watch(printer)
         pipeline = ExchangePipeline(self.names, selection, printer, look_ahead, may_wait=may_wait)
+        most_followed = self._budget.max_bytes // _FOLLOWED_SHARE // FOLLOWED_BYTES
+        pipeline.summary.tcp = LargestConnections(most_followed)
         pipeline.brokers = None if printer is None else self.brokers
         if judges_traffic:
             self._judge(pipeline, with_own=bool(selection.clients))
@@ -252,6 +258,7 @@ class CaptureReading:
         if pipeline.traffic is not None and pipeline.traffic.left_out:
             why = "there are too many clients and partitions to judge each"
             totals.warnings.append(f"{why}; left out {pipeline.traffic.left_out:,} times")
+        totals.warnings += note_left_out(pipeline.summary.tcp.left_out)
         is_partial = pipeline.is_partial or totals.gaps or totals.not_understood
         is_partial = is_partial or bool(self._traffic.warnings)
         histories = _histories(pipeline.groups)
@@ -340,7 +347,8 @@ class CaptureReading:
         if self._windows is not None:
             self._windows.add(batch)
         self._keylog.add_secrets(self._traffic.secrets)
-        self._pass_on(self._decoder.feed(batch), pipeline)
+        for part in self._decoder.parts(batch):
+            self._pass_on(self._decoder.feed(part), pipeline)
         return after_batch()
 
     def _pass_on(self, items: list[Item], pipeline: ExchangePipeline) -> None:

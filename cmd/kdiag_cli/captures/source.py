@@ -150,6 +150,14 @@ def note_disorder(counts: Counts) -> list[str]:
     return warnings
 
 
+def note_left_out(number: int) -> list[str]:
+    """Return a warning about connections whose facts of TCP are not kept."""
+    if not number:
+        return []
+    which = f"{count(number, 'connection')} with the fewest bytes"
+    return [f"{which} left out of the facts about TCP: there is no memory for all of them"]
+
+
 def note_memory(counts: Counts) -> list[str]:
     """Return a warning about connections that were ended early, so that memory suffices."""
     found = []

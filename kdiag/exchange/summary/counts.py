@@ -14,11 +14,16 @@ from kdiag.exchange.documents.document import SCHEMA, Clockface, in_us
 from kdiag.exchange.documents.tcp import tcp_document
 from kdiag.exchange.model import Connection, Exchange, Protocol, Status
 from kdiag.exchange.summary.fingerprint import FingerprintCache
+from kdiag.exchange.summary.largest import LargestConnections
 from kdiag.exchange.summary.measures import Measures
 from kdiag.exchange.summary.slowest import SlowestExchanges
 from kdiag.wire.catalog import API_BY_KEY
 from kdiag.wire.error_code import error_name
 
+FOLLOWED_BYTES: Final = 8_000
+"""What the facts of TCP on a connection take, with their document; measured."""
+
+_MAX_FOLLOWED: Final = 16_384
 _MAX_TROUBLES: Final = 1000
 _MAX_CONNECTIONS: Final = 50_000
 
@@ -150,7 +155,7 @@ class Summary:
     Attributes:
         software: connections by the client's software (KIP-511).
         protocols: connections by protocol.
-        tcp: the connections with facts of TCP.
+        tcp: the connections with facts of TCP; of many, those with the most bytes.
         troubles: connections that were not made, or whose TLS is not readable, by broker and why.
         unidentified_ports: connections with bytes that nothing identified, by the broker's port.
         measures: bytes and latencies by (API key, version).
@@ -163,7 +168,7 @@ class Summary:
     def __init__(self, names: TopicNames) -> None:
         self.software: Counter[str] = Counter()
         self.protocols: Counter[Protocol] = Counter()
-        self.tcp: list[Connection] = []
+        self.tcp = LargestConnections[Connection](_MAX_FOLLOWED)
         self.troubles: Counter[tuple[str, str]] = Counter()
         self.unidentified_ports: Counter[int] = Counter()
         self.measures: dict[Kind, Measures] = {}
@@ -261,7 +266,7 @@ class Summary:
         if trouble is not None:
             add_trouble(self.troubles, connection.broker, trouble)
         if connection.tcp is not None:
-            self.tcp.append(connection)
+            self.tcp.add(connection, connection)
         if connection.client_software is not None:
             self.software[" ".join(connection.client_software).strip()] += 1
 
@@ -318,7 +323,7 @@ class Summary:
     def document(self, totals: Totals) -> dict[str, Any]:
         """Return the document of `--summary --output json`."""
         self.count_fresh()
-        return self._counts(totals) | ({"tcp": self._tcp_documents()} if self.tcp else {})
+        return self._counts(totals) | ({"tcp": self._tcp_documents()} if len(self.tcp) else {})
 
     def _tcp_documents(self) -> list[dict[str, Any]]:
         """Return the facts of TCP by connection."""
@@ -329,7 +334,7 @@ class Summary:
                 "broker": each.broker,
                 **tcp_document(each.tcp),
             }
-            for each in sorted(self.tcp, key=lambda known: known.number)
+            for each in self.tcp
             if each.tcp is not None
         ]
 

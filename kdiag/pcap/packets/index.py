@@ -1,6 +1,6 @@
 """Columns of TCP segments: the meeting point of the packet index and the stream reassembly."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -92,6 +92,16 @@ class SegmentBatch(NamedTuple):
     header_bytes: npt.NDArray[np.uint8] | None = None
     identity: npt.NDArray[np.uint16] | None = None
     syn_options: npt.NDArray[np.object_] | None = None
+
+    def parts(self, most_rows: int) -> "Iterator[SegmentBatch]":
+        """Yield the same in batches of no more than so many segments."""
+        if len(self.packet) <= most_rows:
+            yield self
+            return
+        data, *columns = self
+        for first in range(0, len(self.packet), most_rows):
+            part = slice(first, first + most_rows)
+            yield SegmentBatch(data, *(None if each is None else each[part] for each in columns))
 
     def options(self, row: int) -> bytes | None:
         """Return the TCP options of a SYN; None where they are not here."""

@@ -39,8 +39,8 @@ _ENOUGH_ROWS: Final = _CHUNK_ROWS + 256  # some packets come rows late: see `tcp
 _LONGEST_NS: Final = 3_600_000_000_000
 _LAST: Final = 1 << 62
 _MOST_SYNS: Final = 1024
-_TRACKER_BYTES: Final = 6_000  # these three are measured
-_COLUMNS_BYTES: Final = 4_700  # of the 16 arrays that wait, however few rows they have
+_TRACKER_BYTES: Final = 2_500  # these three are measured
+_COLUMNS_BYTES: Final = 6_000  # of the 16 arrays that wait, however few rows they have
 _ROW_BYTES: Final = 50
 
 

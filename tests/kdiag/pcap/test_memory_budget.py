@@ -176,3 +176,24 @@ def test_a_connection_that_is_read_or_followed_counts_with_what_that_takes() -> 
 
     assert held[0] > CONNECTION_BYTES + 2_000
     assert held[1] > held[0] + 6_000
+
+
+def test_a_flood_in_one_batch_is_fed_in_parts_that_fit_the_budget() -> None:
+    """A batch with few SYNs stays whole; the parts are all of a batch, in order."""
+    decoder = CaptureDecoder(Numbered(), limits=Limits(max_memory_bytes=1 << 20))
+    flood = [Segment(CLIENT + number, BROKER, 1000, 0, SYN) for number in range(1200)]
+    (batch,) = batches(flood, 5000)
+    parts = list(decoder.parts(batch))
+
+    assert [len(part.packet) for part in parts] == [512, 512, 176]
+    assert [int(each) for part in parts for each in part.packet] == batch.packet.tolist()
+    (batch,) = batches(_KAFKA * 300, 5000)
+    assert len(list(CaptureDecoder(Numbered()).parts(batch))) == 1
+
+
+def test_new_connections_count_with_what_they_may_take() -> None:
+    """A flood of connections whose TCP is followed is measured before it has filled the memory."""
+    budget = MemoryBudget(1_000_000)
+
+    assert not budget.may_be_exceeded(0, 0, 200)
+    assert budget.may_be_exceeded(0, 0, 200, 12_000)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from math import log10
 from typing import Final
 
@@ -230,13 +231,14 @@ def _print_counts(output: Output, title: str, counts: "Counter[str]") -> None:
 
 def _print_tcp(output: Output, summary: Summary) -> None:
     """Print what TCP did on the connections with the most bytes."""
-    largest = sorted(summary.tcp, key=lambda each: -each.request_bytes - each.response_bytes)
-    rows = [tcp_row(each, each.tcp) for each in largest[:_MOST] if each.tcp is not None]
+    largest = list(islice(summary.tcp.largest(), _MOST))
+    rows = [tcp_row(each, each.tcp) for each in largest if each.tcp is not None]
     if not rows:
         return
     _print_table(output, TCP_COLUMNS, rows, is_counted=False)
-    if len(largest) > _MOST:
-        output.line(f"… {count(len(largest) - _MOST, 'connection')} more, with fewer bytes")
+    more = len(summary.tcp) + summary.tcp.left_out - len(largest)
+    if more:
+        output.line(f"… {count(more, 'connection')} more, with fewer bytes")
 
 
 def _print_table(

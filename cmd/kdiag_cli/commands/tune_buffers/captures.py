@@ -9,11 +9,14 @@ from kdiag.diagnosis.tcp.request_cycles import RequestCycles
 from kdiag.diagnosis.tcp.worst_connections import badness
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Exchange
+from kdiag.exchange.summary.largest import LargestConnections
 from kdiag.pcap.decoder import CaptureDecoder, Item
 from kdiag_cli.captures.account import account_of
 from kdiag_cli.captures.reading import run_on_captures
 from kdiag_cli.captures.source import (
     note_late_packets,
+    note_left_out,
+    note_memory,
     note_repeats,
     open_traffic,
     read_keylogs,
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from kdiag.findings.finding import Finding  # which loads all rules
 
 COMMAND: Final = "tune-buffers"
+
+_MOST_PATHS: Final = 10_000  # 12 kB each, with their documents: a quarter of the memory budget
 
 
 def run(options: CapturedPathsOptions) -> ExitCode:
@@ -65,17 +70,20 @@ def _read(options: CapturedPathsOptions) -> tuple[list[CapturedPath], list[str],
     try:
         for batch in reader.read_segments():
             keylog.add_secrets(reader.secrets)
-            seen.add(decoder.feed(batch))
+            for part in decoder.parts(batch):
+                seen.add(decoder.feed(part))
             progress.update(reader.bytes_read)
     finally:
         progress.clear()
     seen.add(decoder.finish())
-    paths = sorted(seen.paths, key=lambda path: path.connection.number)
+    paths = list(seen.paths)
     account = account_of(reader, decoder.counts, keylog)
     lost = account.warnings()
     unread = decoder.counts.gaps or decoder.counts.not_understood
     is_partial = bool(reader.warnings or unread or lost)
-    notes = [*note_repeats(reader), *note_late_packets(reader), *lost, *_notes(paths)]
+    left_out = note_left_out(seen.paths.left_out)
+    found = [*note_repeats(reader), *note_late_packets(reader), *note_memory(decoder.counts)]
+    notes = [*found, *lost, *left_out, *_notes(paths)]
     return paths, [*map(str, reader.warnings), *notes], is_partial
 
 
@@ -83,11 +91,11 @@ class _PathCollector:
     """Collects connections with their exchanges.
 
     Attributes:
-        paths: the connections that have ended.
+        paths: the connections that have ended; of many, those with the most bytes.
     """
 
     def __init__(self, bits_per_s: int) -> None:
-        self.paths: list[CapturedPath] = []
+        self.paths = LargestConnections[CapturedPath](_MOST_PATHS)
         self._bits_per_s = bits_per_s
         self._turns: dict[int, RequestCycles] = {}
 
@@ -107,7 +115,8 @@ class _PathCollector:
         findings: list[Finding] = tcp_limit_findings.find(
             connection, limits, turns, self._bits_per_s
         )
-        self.paths.append(CapturedPath(connection, connection.tcp, turns, limits, findings))
+        path = CapturedPath(connection, connection.tcp, turns, limits, findings)
+        self.paths.add(connection, path)
 
 
 def _notes(paths: list[CapturedPath]) -> list[str]:
