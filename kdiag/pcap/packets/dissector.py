@@ -30,7 +30,6 @@ from kdiag.pcap.packets.layer import ProtocolLayer
 _HEAD_BYTES: Final = 512
 
 DISSECTORS: Final = {
-    Encapsulation(LINK_TYPE, 117): "scapy.layers.pflog.PFLog",
     Encapsulation(LINK_TYPE, 119): "scapy.layers.dot11.PrismHeader",
     Encapsulation(LINK_TYPE, 163): "scapy.contrib.avs.AVSWLANHeader",
     Encapsulation(LINK_TYPE, 192): "scapy.layers.ppi.PPI",

@@ -1,7 +1,8 @@
 """Link layers: from the first byte of a captured frame to the IP header inside it.
 
 Source: the LINKTYPE_ registry of tcpdump.org; IEEE 802.1Q and 802.1ad (VLAN tags), IEEE 802.2 and
-RFC 1042 (LLC and SNAP); libpcap's `nflog.h` and Apple's `pktap.h`.
+RFC 1042 (LLC and SNAP), 802.1AE (MACsec) and 802.1BR (VN-Tag); libpcap's `nflog.h`, OpenBSD's
+`if_pflog.h`, Apple's `pktap.h`; Wireshark's `packet-juniper.c` and `packet-cisco-metadata.c`.
 """
 
 from collections.abc import Mapping
@@ -25,7 +26,8 @@ ETHERTYPE_NSH: Final = 0x894F
 ETHERTYPE_PPP: Final = 0x880B
 ETHERTYPE_LLC: Final = 4
 """Linux's number for what has a length in the place of an ethertype."""
-VLAN_TAGS: Final = (0x8100, 0x88A8, 0x9100)
+ETHERTYPE_MACSEC: Final = 0x88E5
+VLAN_TAGS: Final = (0x8100, 0x88A8, 0x9100, 0x9200)
 
 _U16: Final = np.dtype([("value", ">u2")])
 _TAG: Final = np.dtype([("control", ">u2"), ("ethertype", ">u2")])
@@ -45,6 +47,21 @@ _NFLOG_BYTES: Final = 4
 _NFLOG_PAYLOAD: Final = 9
 _MOST_NFLOG_KINDS: Final = 256
 _MAX_NFLOG_FIELDS: Final = 32
+_BYTE: Final = np.dtype([("value", "u1")])
+_ENC_BYTES: Final = 12
+_FDDI_BYTES: Final = 13
+_FDDI_LLC, _FDDI_KIND = 0x50, 0xF0
+_JUNIPER: Final = np.dtype([("magic", ">u2"), ("end", "u1"), ("flags", "u1"), ("extension", ">u2")])
+_JUNIPER_MAGIC: Final = (0x4D47, 0x43)
+_JUNIPER_BYTES: Final = 4
+_JUNIPER_EXTENDED, _JUNIPER_BARE = 0x80, 0x02
+_CMD_LENGTH_AT: Final = 1
+_CMD_BYTES: Final = 2
+_CMD_OPTION_BYTES: Final = 4
+_MACSEC_BYTES: Final = 6
+_MACSEC_SCI_BYTES: Final = 8
+_MACSEC_HAS_SCI, _MACSEC_ENCRYPTED = 0x20, 0x0C
+_ETHERTYPE_BYTES: Final = 2
 _PKTAP: Final = np.dtype([("size", "<u4"), ("record", "<u4"), ("link_type", "<u4")])
 _PKTAP_PACKET: Final = 1
 
@@ -144,6 +161,64 @@ def _read_family(descent: Descent, frames: ProtocolLayer) -> None:
     descent.reach_ip(frames.skip(_FAMILY_BYTES).pick(frames.captured > _FAMILY_BYTES))
 
 
+def read_u8(descent: Descent, packets: ProtocolLayer, at: int = 0) -> npt.NDArray[np.int64]:
+    """Return a byte of packets, which have that many, as numbers."""
+    return gather(descent.data, packets.offset + at, _BYTE)["value"].astype(np.int64)
+
+
+def _read_pflog(descent: Descent, frames: ProtocolLayer) -> None:
+    """Skip the header of OpenBSD's firewall, which states its size, aligned to words."""
+    frames = descent.headed(frames, _FAMILY_BYTES)
+    packets = frames.skip((read_u8(descent, frames) + 3) & ~3)
+    descent.reach_ip(packets.pick(packets.captured > 0))
+
+
+def _read_enc(descent: Descent, frames: ProtocolLayer) -> None:
+    """Skip the header of OpenBSD's IPsec interface: family, SPI and flags."""
+    descent.reach_ip(frames.skip(_ENC_BYTES).pick(frames.captured > _ENC_BYTES))
+
+
+def _read_fddi(descent: Descent, frames: ProtocolLayer) -> None:
+    frames = descent.headed(frames, _FDDI_BYTES)
+    is_llc = read_u8(descent, frames) & _FDDI_KIND == _FDDI_LLC
+    descent.send(ETHERTYPE, ETHERTYPE_LLC, frames.skip(_FDDI_BYTES).pick(is_llc))
+
+
+def _read_juniper_ethernet(descent: Descent, frames: ProtocolLayer) -> None:
+    """Skip what Junos puts before an Ethernet frame: a magic number, flags, extensions."""
+    frames = descent.headed(frames, _JUNIPER.itemsize)
+    header = gather(descent.data, frames.offset, _JUNIPER)
+    flags = header["flags"]
+    is_good = (header["magic"] == _JUNIPER_MAGIC[0]) & (header["end"] == _JUNIPER_MAGIC[1])
+    is_good &= flags & _JUNIPER_BARE == 0
+    extension = header["extension"].astype(np.int64) + _ETHERTYPE_BYTES
+    size = _JUNIPER_BYTES + np.where(flags & _JUNIPER_EXTENDED, extension, 0)
+    descent.send(LINK_TYPE, LINKTYPE_ETHERNET, frames.skip(size).pick(is_good))
+
+
+def _read_cisco_metadata(descent: Descent, frames: ProtocolLayer) -> None:
+    """Skip the tag of Cisco TrustSec: a version, the number of options, each of four bytes."""
+    frames = descent.headed(frames, _CMD_BYTES)
+    options = read_u8(descent, frames, _CMD_LENGTH_AT)
+    _read_ethertype_behind(descent, frames.skip(_CMD_BYTES + options * _CMD_OPTION_BYTES))
+
+
+def _read_macsec(descent: Descent, frames: ProtocolLayer) -> None:
+    """Skip the tag of frames that are protected and not encrypted."""
+    frames = descent.headed(frames, _MACSEC_BYTES)
+    control = read_u8(descent, frames)
+    size = _MACSEC_BYTES + np.where(control & _MACSEC_HAS_SCI, _MACSEC_SCI_BYTES, 0)
+    is_plain = control & _MACSEC_ENCRYPTED == 0
+    _read_ethertype_behind(descent, frames.skip(size).pick(is_plain))
+
+
+def _read_ethertype_behind(descent: Descent, packets: ProtocolLayer) -> None:
+    """Send packets on by the ethertype that they begin with."""
+    packets = descent.headed(packets, _ETHERTYPE_BYTES)
+    ethertype = read_u16(descent, packets)
+    read_ethertypes(descent, packets.skip(_ETHERTYPE_BYTES), ethertype)
+
+
 def _read_bridged(descent: Descent, frames: ProtocolLayer) -> None:
     descent.send(LINK_TYPE, LINKTYPE_ETHERNET, frames)
 
@@ -157,18 +232,26 @@ STEPS: Final[Mapping[Encapsulation, Step]] = {
     for space, number, step in (
         (LINK_TYPE, 0, _read_family),  # NULL: of BSD and macOS, in the byte order of the host
         (LINK_TYPE, LINKTYPE_ETHERNET, _step(12, 14)),
+        (LINK_TYPE, 10, _read_fddi),
         (LINK_TYPE, 12, _read_nothing),  # RAW, as some systems number it
         (LINK_TYPE, 14, _read_nothing),
         (LINK_TYPE, 101, _read_nothing),
         (LINK_TYPE, 108, _read_family),  # LOOP: loopback of OpenBSD
+        (LINK_TYPE, 109, _read_enc),
         (LINK_TYPE, 113, _step(14, 16)),  # LINUX_SLL: Linux `-i any`
+        (LINK_TYPE, 117, _read_pflog),
+        (LINK_TYPE, 178, _read_juniper_ethernet),
         (LINK_TYPE, 228, _read_nothing),  # IPV4
         (LINK_TYPE, 229, _read_nothing),  # IPV6
         (LINK_TYPE, 239, _read_nflog),
+        (LINK_TYPE, 242, _step(40, 44)),  # IPoIB, behind its address
         (LINK_TYPE, 258, _read_pktap),
         (LINK_TYPE, 276, _step(0, 20)),  # LINUX_SLL2: Linux `-i any`, libpcap 1.10
         (ETHERTYPE, ETHERTYPE_LLC, _read_llc),
         (ETHERTYPE, 0x6558, _read_bridged),
+        (ETHERTYPE, ETHERTYPE_MACSEC, _read_macsec),
+        (ETHERTYPE, 0x8909, _read_cisco_metadata),
+        (ETHERTYPE, 0x8926, _step(4, 6)),  # VN-Tag
     )
 }
 """How to read each link layer, and what an ethertype can announce."""

@@ -138,7 +138,7 @@ WRAPPED: Final[dict[str, Callable[[], bytes]]] = {
         lambda packet: RadioTap() / Dot11(type=2, FCfield=1) / LLC() / SNAP() / packet,
         link_type=127,
     ),
-    "pflog, by scapy": lambda: wrapped(lambda packet: PFLog(addrfamily=2) / packet, link_type=117),
+    "pflog": lambda: wrapped(lambda packet: PFLog(addrfamily=2) / packet, link_type=117),
     "L2TP, by scapy": lambda: wrapped(lambda packet: OUTER / UDP() / L2TP(hdr=2) / PPP() / packet),
     "pcapng": pcapng,
     "nanoseconds": lambda: file_of([bytes(each) for each in base()], magic=NANOSECONDS),

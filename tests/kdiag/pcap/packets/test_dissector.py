@@ -11,7 +11,6 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, LLC, SNAP, Dot1AH, Ether, MPacketPreamble
 from scapy.layers.l2tp import L2TP
-from scapy.layers.pflog import PFLog
 from scapy.layers.ppi import PPI
 from scapy.layers.ppp import PPP
 from scapy.packet import Packet as ScapyPacket
@@ -30,7 +29,7 @@ OUTER = IP(src="10.9.9.1", dst="10.9.9.2")
 INNER = IP(src="10.0.0.1", dst="10.0.0.2") / TCP(sport=40000, dport=9092) / Raw(b"kafka")
 INNER6 = IPv6(src="::1", dst="::2") / TCP(sport=40000, dport=9092) / Raw(b"kafka")
 WIFI = Dot11(type=2, subtype=0, FCfield=1) / LLC() / SNAP()
-PFLOG = 117
+PPI_TYPE = 192
 
 
 def read(
@@ -53,7 +52,6 @@ SEGMENT = "10.0.0.1:40000 10.0.0.2:9092 b'kafka'"
 @for_each(
     ("link_type", "frame"),
     [
-        (PFLOG, PFLog(addrfamily=2) / INNER),
         (119, PrismHeader() / WIFI / INNER),
         (163, AVSWLANHeader() / WIFI / INNER),
         (192, PPI(dlt=1) / ETHER / INNER),
@@ -73,11 +71,11 @@ def test_what_scapy_knows_comes_back_as_columns(link_type: int, frame: ScapyPack
 
 def test_what_is_inside_may_be_anything_that_columns_read() -> None:
     """IPv6, a tunnel, or another packet for scapy."""
-    assert read(PFLog(addrfamily=24) / INNER6, link_type=PFLOG)[1] == [
+    assert read(PPI(dlt=1) / ETHER / INNER6, link_type=PPI_TYPE)[1] == [
         "[::1]:40000 [::2]:9092 b'kafka'"
     ]
-    deep = PFLog(addrfamily=2) / OUTER / EtherIP() / ETHER / OUTER / INNER
-    assert read(deep, link_type=PFLOG)[1] == [SEGMENT]
+    deep = PPI(dlt=1) / ETHER / OUTER / EtherIP() / ETHER / OUTER / INNER
+    assert read(deep, link_type=PPI_TYPE)[1] == [SEGMENT]
 
 
 def test_a_packet_without_ip_is_no_segment_and_no_failure() -> None:
@@ -92,9 +90,9 @@ def test_a_packet_without_ip_is_no_segment_and_no_failure() -> None:
 
 def test_a_cut_packet_keeps_its_length_on_the_wire() -> None:
     """A snap length leaves a hole of known size, as in any other packet."""
-    whole = bytes(PFLog(addrfamily=2) / INNER)
+    whole = bytes(PPI(dlt=1) / ETHER / INNER)
     index = PacketIndex()
-    batch = index.index_block(block_of([Packet(whole[:-3], 0, len(whole))], PFLOG))
+    batch = index.index_block(block_of([Packet(whole[:-3], 0, len(whole))], PPI_TYPE))
 
     assert (batch.payload_bytes.tolist(), batch.wire_bytes.tolist()) == ([2], [5])
 
@@ -102,10 +100,10 @@ def test_a_cut_packet_keeps_its_length_on_the_wire() -> None:
 def test_only_the_first_bytes_of_a_packet_are_dissected() -> None:
     """A large packet is found as fast as a small one, and whole."""
     large = bytes(range(256)) * 200
-    frame = PFLog(addrfamily=2) / INNER.copy()
+    frame = PPI(dlt=1) / ETHER / INNER.copy()
     frame[TCP].remove_payload()
 
-    _, (segment,) = read(bytes(frame / Raw(large)), link_type=PFLOG)
+    _, (segment,) = read(bytes(frame / Raw(large)), link_type=PPI_TYPE)
 
     assert segment.endswith(repr(large))
 
@@ -128,11 +126,13 @@ def test_any_bytes_can_be_dissected(encapsulation: Encapsulation) -> None:
 
 def test_a_dissector_that_fails_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other packets of the block are read; the failures make one line."""
-    monkeypatch.setitem(DISSECTORS, Encapsulation(LINK_TYPE, PFLOG), "scapy.layers.inet.IPID_count")
-    index, segments = read(PFLog(addrfamily=2) / INNER, b"x", link_type=PFLOG)
+    monkeypatch.setitem(
+        DISSECTORS, Encapsulation(LINK_TYPE, PPI_TYPE), "scapy.layers.inet.IPID_count"
+    )
+    index, segments = read(PPI(dlt=1) / ETHER / INNER, b"x", link_type=PPI_TYPE)
 
     assert segments == []
-    assert index.dissector.notes() == ["scapy fails to dissect 2 packets of link type 117"]
+    assert index.dissector.notes() == ["scapy fails to dissect 2 packets of link type 192"]
 
 
 def test_without_scapy_what_was_passed_over_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,12 +45,23 @@ def strip(link_type: int, *frames: bytes) -> list[tuple[int, bytes]]:
         (228, b""),
         (229, b""),
         (276, b"\x08\x00" + bytes(18)),
+        (10, b"\x50" + MACS + b"\xaa\xaa\x03\0\0\0\x08\x00"),
+        (109, bytes(12)),
+        (117, b"\x3d\x02" + bytes(62)),
+        (178, b"MGC\x80\0\6" + bytes(6) + MACS + b"\x08\x00"),
+        (178, b"MGC\x01" + MACS + b"\x08\x00"),
+        (242, bytes(40) + b"\x08\x00\0\0"),
+        (1, MACS + b"\x92\x00\0\x64\x81\0\0\x0a\x08\x00"),
+        (1, MACS + b"\x89\x26\0\5\0\1\x08\x00"),
+        (1, MACS + b"\x89\x09\1\1\0\1\0\x11\x08\x00"),
+        (1, MACS + b"\x88\xe5\x20\0\0\0\0\7" + bytes(8) + b"\x08\x00"),
+        (1, MACS + b"\x88\xe5\x00\0\0\0\0\7" + b"\x08\x00"),
     ],
 )
 def test_the_ip_packet_is_found_behind_every_known_link_header(
     link_type: int, header: bytes
 ) -> None:
-    """Ethernet, BSD loopback, raw IP and both forms of Linux's any interface are read."""
+    """Also behind tags: VN-Tag, Cisco's metadata, MACsec without encryption."""
     assert strip(link_type, header + IPV4, header + IPV4 + b"x") == [(0, IPV4), (1, IPV4 + b"x")]
 
 
@@ -144,3 +155,11 @@ def test_a_cut_link_header_holds_no_packet(link_type: int) -> None:
     for row, packet in strip(link_type, *frames):
         assert frames[row].endswith(packet)
     assert strip(link_type) == []
+
+
+def test_what_is_encrypted_or_damaged_before_ip_is_passed_over() -> None:
+    """MACsec with encryption, Junos without its magic number or with no link layer, FDDI tokens."""
+    assert strip(1, MACS + b"\x88\xe5\x2c" + bytes(13) + b"\x08\x00" + IPV4) == []
+    assert strip(178, b"MGX\x80\0\0" + MACS + b"\x08\x00" + IPV4) == []
+    assert strip(178, b"MGC\x02" + bytes(4) + IPV4) == []
+    assert strip(10, b"\x80" + MACS + b"\xaa\xaa\x03\0\0\0\x08\x00" + IPV4) == []
