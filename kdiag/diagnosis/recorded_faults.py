@@ -9,12 +9,13 @@
     an answer after one to a later request                 KD1404, too
     FIN or RST of the broker while a request waits         KD1407, closed instead of answering
     ... and the request states more than 100 MiB           KD1409, it is too large
+    ... behind a PROXY header, without any answer          KD1410, Kafka does not know it
 
 What else could explain the packets is no finding: a request in flight at the end, bytes that are
 lost, TLS for which there are no keys.
 """
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -45,6 +46,8 @@ _CLOSED: Final = {
 }
 _UNANSWERED: Final = "KD1407"
 _TOO_LARGE: Final = "KD1409"
+_PROXY_HEADER: Final = "KD1410"
+_PROXY: Final = "PROXY "
 _UNASKED: Final = "it sent answers that nobody asked for"
 _OUT_OF_ORDER: Final = "it answered requests in another order than they came"
 _SKIPPED: Final = "it left requests without an answer and answered later ones"
@@ -104,14 +107,15 @@ class RecordedFaults:
     def add_exchange(self, exchange: Exchange) -> None:
         """Add an exchange, of which only those count that lack a side or are out of order."""
         connection, reason = exchange.connection, exchange.unanswered_reason
-        is_violation, has_tls_fault = exchange.is_violation, connection.tls_fault is not None
-        key = key_of_exchange(
+        symptoms = Symptoms(
             connection.broker,
             reason,
-            is_violation=is_violation,
-            has_tls_fault=has_tls_fault,
-            request_bytes=None if exchange.request is None else exchange.request.size,
+            exchange.is_violation,
+            connection.tls_fault is not None,
+            None if exchange.request is None else exchange.request.size,
+            is_behind_proxy_header(connection),
         )
+        key = key_of_exchange(symptoms)
         if key is not None:
             once = _once(connection, exchange.time_ns)
             once.apis[kind_text(exchange.api_key, exchange.version)] = None
@@ -158,31 +162,49 @@ def key_of_connection(
     return None if fault is None else (_TLS[fault], address, problem)
 
 
-def key_of_exchange(
-    address: str,
-    reason: UnansweredReason | None,
-    *,
-    is_violation: bool,
-    has_tls_fault: bool,
-    request_bytes: int | None,
-) -> Key | None:
-    """Return the fault that an exchange shows; None if it shows none.
+class Symptoms(NamedTuple):
+    """What an exchange shows of a fault.
 
-    Args:
+    Attributes:
         address: of the broker.
         reason: why it was not answered.
         is_violation: as `Exchange` has it.
         has_tls_fault: whether its connection has a fault of TLS, which explains the rest.
         request_bytes: the size that the request states; None without one.
+        is_behind_proxy_header: whether a PROXY header is all that the broker may have read.
     """
-    if is_violation:
-        return "KD1404", address, _UNASKED if request_bytes is None else _OUT_OF_ORDER
-    if reason is None or has_tls_fault:
+
+    address: str
+    reason: UnansweredReason | None
+    is_violation: bool
+    has_tls_fault: bool
+    request_bytes: int | None
+    is_behind_proxy_header: bool
+
+
+def key_of_exchange(symptoms: Symptoms) -> Key | None:
+    """Return the fault that an exchange shows; None if it shows none."""
+    address, reason = symptoms.address, symptoms.reason
+    if symptoms.is_violation:
+        is_unasked = symptoms.request_bytes is None
+        return "KD1404", address, _UNASKED if is_unasked else _OUT_OF_ORDER
+    if reason is None or symptoms.has_tls_fault:
         return None
     if reason is UnansweredReason.SKIPPED:
         return "KD1404", address, _SKIPPED
-    rule_id = _TOO_LARGE if (request_bytes or 0) > DEFAULT_MAX_FRAME_BYTES else _UNANSWERED
-    return (rule_id, address, _CLOSED[reason]) if reason in _CLOSED else None
+    if reason not in _CLOSED:
+        return None
+    rule_id = _UNANSWERED
+    if symptoms.is_behind_proxy_header:
+        rule_id = _PROXY_HEADER
+    elif (symptoms.request_bytes or 0) > DEFAULT_MAX_FRAME_BYTES:
+        rule_id = _TOO_LARGE
+    return rule_id, address, _CLOSED[reason]
+
+
+def is_behind_proxy_header(connection: Connection) -> bool:
+    """Return whether a PROXY header begins a connection on which the broker answered nothing."""
+    return (connection.preamble or "").startswith(_PROXY) and not connection.responses
 
 
 def _once(connection: Connection, time_ns: int) -> FaultTally:

@@ -219,6 +219,15 @@ RULES: Final = {
         "Lower max.request.size and batch.size of the producer, or raise socket.request.max.bytes "
         "of the broker.",
     ),
+    "KD1410": Rule(
+        _ERROR,
+        "{address} {why} connections that begin with a PROXY header",
+        "A proxy announced the client's address (PROXY protocol) before the first request. Kafka "
+        "does not know that protocol: it reads the header as a request of a wrong size "
+        "(1347571544 for version 1), and closes the connection.",
+        "Set the proxy in front of {address} to send no PROXY header (HAProxy: remove send-proxy; "
+        "AWS NLB: disable proxy_protocol_v2).",
+    ),
     "KD1501": Rule(
         _ERROR,
         "broker {node_id} advertises {address}, which cannot be used from here: {why}",

@@ -107,6 +107,12 @@ _CONNECTION_COLUMNS: Final[tuple[Column[ConnectionFacts], ...]] = (
         unit="bytes",
     ),
     Column(
+        "preamble",
+        STRING,
+        "What a proxy sent before it, such as `PROXY v1 from 10.0.0.1:51000`; null without one.",
+        lambda of: of.connection.preamble,
+    ),
+    Column(
         "duplicates",
         BIGINT,
         "Segments that carried nothing new.",

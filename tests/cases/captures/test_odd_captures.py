@@ -150,6 +150,17 @@ def reads_answers_out_of_order(name: str) -> None:
     assert [is_faulty(each) for each in found.exchanges] == [False, True, True, False]
 
 
+def blames_a_proxy_header(name: str) -> None:
+    """Check that the header is the cause, and no old version."""
+    found = read(name)
+    (connection,) = found.connections
+    assert (connection.preamble or "").startswith("PROXY v1 from ")
+    faults = RecordedFaults()
+    for each in found.exchanges:
+        faults.add_exchange(each.exchange)
+    assert [each.id for each in faults.findings()] == ["KD1410"]
+
+
 def of_client(client_id: str) -> Callable[..., None]:
     """Return the check of a talk of a client whose id is odd."""
     kinds = ("ApiVersions v0", "Metadata v2", "Metadata v2")
@@ -186,6 +197,7 @@ CASES: dict[str, Callable[..., None]] = {
     "client_id_odd": of_client("billing\nweb\x01"),
     "client_id_latin1": of_client("b\ufffdro"),
     "b_kafka3427": reads_an_answer_of_another_version,
+    "proxy_header_broker_closes": blames_a_proxy_header,
     "answers_out_of_order": reads_answers_out_of_order,
 }
 

@@ -10,6 +10,7 @@ from kdiag.diagnosis.recorded_faults import (
     FaultTally,
     Key,
     RecordedFaults,
+    Symptoms,
     key_of_connection,
     key_of_exchange,
 )
@@ -46,10 +47,12 @@ def _key(row: Row) -> Key | None:
     fault = None if problem is None else fault_of(problem)
     if reason is None and not row["is_violation"]:
         return key_of_connection(broker, row["close_reason"], fault, problem)
-    return key_of_exchange(
+    symptoms = Symptoms(
         broker,
         None if reason is None else UnansweredReason(reason),
-        is_violation=row["is_violation"],
-        has_tls_fault=fault is not None,
-        request_bytes=row["request_bytes"],
+        row["is_violation"],
+        fault is not None,
+        row["request_bytes"],
+        row["is_behind_proxy_header"],
     )
+    return key_of_exchange(symptoms)

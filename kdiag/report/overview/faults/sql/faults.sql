@@ -14,6 +14,7 @@ WITH shown AS (
         NULL AS api_key,
         NULL AS version,
         NULL AS request_bytes,
+        false AS is_behind_proxy_header,
         first_ns AS time_ns
     FROM connections
     WHERE close_reason IN ('refused', 'no answer') OR tls_problem IS NOT NULL
@@ -33,6 +34,7 @@ WITH shown AS (
                 THEN exchanges.request_bytes
             ELSE 0
         END,
+        coalesce(connections.preamble LIKE 'PROXY %' AND connections.responses = 0, false),
         exchanges.time_ns
     FROM exchanges
     LEFT JOIN connections ON connections.connection_id = exchanges.connection_id
@@ -52,6 +54,7 @@ SELECT
     api_key,
     version,
     request_bytes,
+    is_behind_proxy_header,
     count(*) AS "count",
     min(time_ns) AS first_ns,
     max(time_ns) AS last_ns

@@ -77,7 +77,17 @@ def everything_failed() -> tuple[list[Connection], list[Exchange]]:
     )
     assert large.request is not None
     large.request.size = 150_000_000
-    return connections, [*exchanges, unasked, late, large]
+    proxied = make_connection(99, connection_id="tcp-99", preamble="PROXY v1 from 10.0.0.1:5")
+    behind = make_exchange(
+        HeartbeatRequest(),
+        version=3,
+        number=len(exchanges) + 4,
+        correlation_id=len(exchanges) + 4,
+        pairing=Status.UNANSWERED,
+        connection=proxied,
+        unanswered_reason=UnansweredReason.BROKER_CLOSED,
+    )
+    return [*connections, proxied], [*exchanges, unasked, late, large, behind]
 
 
 @pytest.mark.thorough
@@ -99,7 +109,7 @@ def test_tables_tell_each_fault_as_a_capture_does() -> None:
     assert sorted(told, key=lambda each: each.title) == by_title
     assert {each.id for each in told} == {
         *("KD1101", "KD1102", "KD1201", "KD1207", "KD1401", "KD1404", "KD1405", "KD1407"),
-        "KD1409",
+        *("KD1409", "KD1410"),
     }
     assert {each.id for each in lone} == {"KD1404"}, "TLS may explain the others"
     assert all("nobody asked for" in each.title or "order" in each.title for each in lone)
