@@ -33,6 +33,7 @@ NO_OFFSET: Final = -1
 _CONSUMER: Final = -1
 _FIRST_WITH_TIMES: Final = 1
 _FIRST_WITH_ISOLATION: Final = 2
+_FIRST_WITH_EPOCH: Final = 1
 _NO_LEADER: Final = "LEADER_NOT_AVAILABLE"
 
 
@@ -159,10 +160,12 @@ def ends_of_epochs(
     }
     answers = client.ask_all(questions, OffsetForLeaderEpochResponse, timeout_ns=timeout_ns)
     for answer in answers.values():
+        names_epoch = (answer.version or 0) >= _FIRST_WITH_EPOCH
         for topic in answer.body.topics if answer.body is not None else ():
             for end in topic.partitions:
                 key = PartitionKey(topic.topic, end.partition)
                 error = error_name(end.error_code) if end.error_code else None
-                offset = -1 if error else end.end_offset
+                is_undefined = error or (names_epoch and end.leader_epoch < 0)
+                offset = -1 if is_undefined else end.end_offset
                 found[key] = EndOfEpoch(end.leader_epoch, offset, error)
     return found

@@ -71,6 +71,7 @@ class Log(msgspec.Struct, kw_only=True):
         empty_answers: how many answers are still to have no records, whatever the log holds.
         damages: what becomes of the records of the next answers on their way, one for each.
         ends: where epochs end that are not the newest.
+        is_epoch_undefined: whether the ends of epochs come without the epoch that they are of.
         diverging: where the history of readers with an older epoch parts from this one.
     """
 
@@ -91,6 +92,7 @@ class Log(msgspec.Struct, kw_only=True):
     empty_answers: int = 0
     damages: list[Callable[[bytes], bytes]] = []
     ends: dict[int, int] = {}
+    is_epoch_undefined: bool = False
     diverging: int | None = None
 
     def append(self, *values: bytes, timestamp: int = 1000, **header: object) -> None:
@@ -363,6 +365,7 @@ class LogCluster(ScriptedCluster):
                 known = log.ends.get(asked.leader_epoch)
                 end = known if known is not None else log.end
                 end = end if log.diverging is None else log.diverging
-                ends.append(EndOfEpoch(error, asked.partition, asked.leader_epoch, end))
+                epoch = -1 if log.is_epoch_undefined else asked.leader_epoch
+                ends.append(EndOfEpoch(error, asked.partition, epoch, end))
             topics.append(OffsetForLeaderTopicResult(topic.topic, ends))
         received.reply(OffsetForLeaderEpochResponse(topics=topics))

@@ -240,19 +240,36 @@ def test_a_commit_whose_history_is_that_of_the_log_is_read_from(
 
 
 @pytest.mark.parametrize(
-    ("reset", "offset"), [(None, 2), (ResetPolicy("earliest"), 0), (ResetPolicy("latest"), 3)]
+    ("reset", "offset"),
+    [
+        (None, 2),
+        (ResetPolicy("earliest"), 0),
+        (ResetPolicy("latest"), 3),
+        (ResetPolicy("none"), None),
+    ],
 )
+@pytest.mark.parametrize("undefined", ["epoch", "offset"])
 def test_a_commit_whose_epoch_the_log_does_not_know_is_a_matter_of_the_policy(
-    cluster: JoinableCluster, client: ClusterClient, reset: ResetPolicy | None, offset: int
+    cluster: JoinableCluster,
+    client: ClusterClient,
+    reset: ResetPolicy | None,
+    offset: int | None,
+    undefined: str,
 ) -> None:
     """Without one it is read on where the group has committed."""
     cluster.give([0])
     log = cluster.logs[PartitionKey("orders", 0)]
-    log.epoch, log.diverging = 5, -1
+    log.epoch, log.diverging = 5, 1 if undefined == "epoch" else -1
+    log.is_epoch_undefined = undefined == "epoch"
     cluster.committed, cluster.epochs = {0: 2}, {0: 4}
     log.empty_answers = 10**6
     reader = Reader(client, reset=reset)
     key = PartitionKey("orders", 0)
+    if offset is None:
+        with pytest.raises(ConfigError, match=r"orders\[0\]: .*epoch 4"):
+            reader.read(lambda: False)
+        reader.close()
+        return
     reader.read(
         lambda: key in reader.tail.positions and reader.tail.positions[key].offset == offset
     )
