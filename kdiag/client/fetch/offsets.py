@@ -29,10 +29,14 @@ from kdiag.wire.schema import Versions
 
 LATEST: Final = -1
 EARLIEST: Final = -2
+EARLIEST_LOCAL: Final = -4
+"""The first offset on the broker's disk: what is before it is in remote storage (KIP-405)."""
+
 NO_OFFSET: Final = -1
 _CONSUMER: Final = -1
 _FIRST_WITH_TIMES: Final = 1
 _FIRST_WITH_ISOLATION: Final = 2
+_FIRST_WITH_LOCAL: Final = 8
 _FIRST_WITH_EPOCH: Final = 1
 _NO_LEADER: Final = "LEADER_NOT_AVAILABLE"
 
@@ -74,7 +78,7 @@ def look_up(
 
     Args:
         client: connected.
-        timestamps: partition -> milliseconds since 1970, LATEST or EARLIEST.
+        timestamps: partition -> milliseconds since 1970, LATEST, EARLIEST or EARLIEST_LOCAL.
         leaders: partition -> the broker to ask.
         is_committed_only: whether LATEST is the last stable offset, not the high watermark.
         timeout_ns: how long all of it may take.
@@ -115,7 +119,7 @@ def _list_offsets(topics: list[ListOffsetsTopic], *, is_committed_only: bool) ->
     Before Kafka 0.11 there are no transactions, so that a log has one end; before 0.10.1 brokers
     know the times of segments only, which is no answer about records.
     """
-    has_times = any(each.timestamp >= 0 for topic in topics for each in topic.partitions)
+    wanted = {each.timestamp for topic in topics for each in topic.partitions}
 
     def build(version: int) -> ListOffsetsRequest:
         has_isolation = version >= _FIRST_WITH_ISOLATION
@@ -123,7 +127,9 @@ def _list_offsets(topics: list[ListOffsetsTopic], *, is_committed_only: bool) ->
         return ListOffsetsRequest(_CONSUMER, isolation_level, topics)
 
     api = API_BY_KEY[api_keys.LIST_OFFSETS]
-    first = _FIRST_WITH_TIMES if has_times else api.versions.low
+    first = _FIRST_WITH_TIMES if any(each >= 0 for each in wanted) else api.versions.low
+    if EARLIEST_LOCAL in wanted:
+        first = _FIRST_WITH_LOCAL
     return RequestBuilder(api, Versions(first, api.versions.high), build)
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kdiag.diagnosis.check.disks import disk_findings, failed_dirs
-from kdiag.diagnosis.check.facts import CheckFacts
+from kdiag.diagnosis.check.facts import CheckFacts, TierRead, TopicTier
 from kdiag.diagnosis.check.report import (
     CheckPart,
     CheckRow,
@@ -157,7 +157,7 @@ def judge_partitions(facts: CheckFacts) -> CheckPart:
     ]
     unseen = [] if facts.unseen_topics is None else [facts.unseen_topics]
     return CheckPart(
-        rows=[row],
+        rows=[row, *map(_tier_row, facts.tiers)],
         findings=[*_of_brokers(placed, facts), *findings],
         warnings=[*unseen, *unlisted],
     )
@@ -182,6 +182,28 @@ def _of_probes(facts: CheckFacts) -> Iterator[Finding]:
             names=listed(names, _SHOWN),
             commands=" and ".join(f"`{each}`" for each in commands),
         )
+
+
+def _tier_row(tier: TopicTier) -> CheckRow:
+    """Return how far back a topic is local, and what a read from remote storage took."""
+    reads = [f"a read there {_read_text(tier.remote_read)}"]
+    if tier.local_read is not None:
+        reads.append(f"a local one {_read_text(tier.local_read)}")
+    return CheckRow(
+        stage=CheckStage.PARTITIONS,
+        status=CheckStatus.OK if tier.remote_read.error is None else CheckStatus.INFO,
+        target=f"topic {tier.topic}",
+        detail=(
+            f"{tier.remote_offsets:,} of {tier.offsets:,} offsets are in remote storage alone, in "
+            f"{tier.remote_count} of {tier.partition_count} partitions; {', '.join(reads)}"
+        ),
+        facts=msgspec.to_builtins(tier),
+    )
+
+
+def _read_text(read: TierRead) -> str:
+    took = f"{read.took_ms:,.1f} ms"
+    return f"took {took}" if read.error is None else f"failed after {took} ({read.error})"
 
 
 def _version_with_names(facts: CheckFacts) -> int:

@@ -154,6 +154,38 @@ class Exposure(NamedTuple):
     open_endpoint: str = ""
 
 
+class TierRead(msgspec.Struct, kw_only=True):
+    """How the read of one batch went.
+
+    Attributes:
+        took_ms: until the answer came.
+        error: why it brought no record; None if it did.
+    """
+
+    took_ms: float
+    error: str | None = None
+
+
+class TopicTier(msgspec.Struct, kw_only=True):
+    """A topic that is in remote storage in part (KIP-405).
+
+    Attributes:
+        topic: its name.
+        partition_count, remote_count: its partitions, and those whose beginnings are remote.
+        remote_offsets, offsets: offsets of these that are not local, and all of them.
+        remote_read: of the first offset of one of them.
+        local_read: of its first offset that is local; None if there is none.
+    """
+
+    topic: str
+    partition_count: int
+    remote_count: int
+    remote_offsets: int
+    offsets: int
+    remote_read: TierRead
+    local_read: TierRead | None = None
+
+
 class CheckFacts(msgspec.Struct, kw_only=True):
     """All facts of a check.
 
@@ -170,6 +202,7 @@ class CheckFacts(msgspec.Struct, kw_only=True):
         quorum: the controllers' response to DescribeQuorum; None if there is no quorum.
         is_quorum_silent: whether the controllers did not answer in time.
         topics: all topics that the user may see.
+        tiers: the wanted topics that are in remote storage in part.
         unseen_topics: why there may be others; None if there are not.
         wanted: the topics that were asked for by name, with the user's operations on each.
         min_isr: `min.insync.replicas` by topic, of those with replicas out of sync.
@@ -202,6 +235,7 @@ class CheckFacts(msgspec.Struct, kw_only=True):
     quorum: DescribeQuorumResponse | None = None
     is_quorum_silent: bool = False
     topics: MetadataResponse | None = None
+    tiers: Sequence[TopicTier] = ()
     unseen_topics: str | None = None
     wanted: MetadataResponse | None = None
     min_isr: Mapping[str, int] = {}

@@ -4,6 +4,7 @@
     look_at_disks         ask for log directories, twice where one is nearly full  `disks`
     ping_late_brokers     ask again and again where a broker answered late         `pings`
     check                 all rounds of connections and requests                   `run`
+    find_tiers            how much of topics is in remote storage           `tiers`
 
 The facts go to `kdiag.diagnosis.check`, which judges them.
 """

@@ -31,6 +31,7 @@ from kdiag.probe import PROBE_PREFIX
 from kdiag.probe.check.attempts import ConnectionAttempts
 from kdiag.probe.check.disks import look_at_disks
 from kdiag.probe.check.pings import ping_late_brokers
+from kdiag.probe.check.tiers import find_tiers
 from kdiag.probe.config_value import broker_settings
 from kdiag.probe.coordinator.search import PATIENCE_NS, find_coordinators
 from kdiag.probe.groups.listing import ListedGroup, list_groups
@@ -164,6 +165,10 @@ class _Check:
             self._client.deadline_ns = min(self._client.deadline_ns, until_ns)
             self._read_answers()
             self._ask_min_isr()
+            if facts.wanted is not None:
+                limit_ns = self._left_ns()
+                topics, among = facts.wanted.topics, self._usable()
+                facts.tiers = list(find_tiers(self._client, topics, among, limit_ns))
             self._ask_coordinator()
             self._find_probes()
             self._ask_quorum_again()

@@ -57,6 +57,7 @@ _PATIENCE_S: Final = 0.005
 
 LATEST: Final = -1
 EARLIEST: Final = -2
+EARLIEST_LOCAL: Final = -4
 
 
 class Log(msgspec.Struct, kw_only=True):
@@ -70,6 +71,7 @@ class Log(msgspec.Struct, kw_only=True):
         preferred: the follower that the leader sends readers to.
         empty_answers: how many answers are still to have no records, whatever the log holds.
         damages: what becomes of the records of the next answers on their way, one for each.
+        local_start: what is before it is in remote storage alone.
         ends: where epochs end that are not the newest.
         is_epoch_undefined: whether the ends of epochs come without the epoch that they are of.
         diverging: where the history of readers with an older epoch parts from this one.
@@ -92,6 +94,7 @@ class Log(msgspec.Struct, kw_only=True):
     empty_answers: int = 0
     damages: list[Callable[[bytes], bytes]] = []
     ends: dict[int, int] = {}
+    local_start: int = 0
     is_epoch_undefined: bool = False
     diverging: int | None = None
 
@@ -135,6 +138,8 @@ class Log(msgspec.Struct, kw_only=True):
             return self.end if self.stable is None or not is_committed_only else self.stable
         if timestamp == EARLIEST:
             return self.start
+        if timestamp == EARLIEST_LOCAL:
+            return max(self.start, self.local_start)
         for _, _, data in self.batches:
             for record in read_batches(data).batches[0].records():
                 if record.timestamp >= timestamp:

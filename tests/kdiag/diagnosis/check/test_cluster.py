@@ -5,7 +5,7 @@ import pytest
 
 from kdiag.diagnosis.check.cluster import judge_partitions, judge_quorum
 from kdiag.diagnosis.check.disks import LogDir
-from kdiag.diagnosis.check.facts import CheckedEndpoint
+from kdiag.diagnosis.check.facts import CheckedEndpoint, TierRead, TopicTier
 from kdiag.diagnosis.check.report import CheckPart, CheckStage, CheckStatus
 from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.wire import api_keys
@@ -64,6 +64,33 @@ def test_partitions_that_are_well_are_counted() -> None:
     assert row.detail == "2 partitions of 2 topics: all led and in sync"
     assert row.facts["partitions"] == 2
     assert part.findings == []
+
+
+@pytest.mark.parametrize(
+    ("local", "error", "reads"),
+    [
+        (TierRead(took_ms=1.25), None, "a read there took 4,000.0 ms, a local one took 1.2 ms"),
+        (None, "no record came", "a read there failed after 4,000.0 ms (no record came)"),
+    ],
+)
+def test_how_far_back_a_topic_is_local_is_said(
+    local: TierRead | None, error: str | None, reads: str
+) -> None:
+    """With what a read from remote storage took."""
+    tier = TopicTier(
+        topic="orders",
+        partition_count=3,
+        remote_count=2,
+        remote_offsets=9_990,
+        offsets=20_000,
+        remote_read=TierRead(took_ms=4_000, error=error),
+        local_read=local,
+    )
+    row = judged({"orders": partition()}, tiers=[tier]).rows[1]
+    assert (row.target, row.status) == ("topic orders", "info" if error else "ok")
+    many = "9,990 of 20,000 offsets are in remote storage alone, in 2 of 3 partitions"
+    assert row.detail == f"{many}; {reads}"
+    assert row.facts["remote_read"] == {"took_ms": 4_000, "error": error}
 
 
 def test_topics_that_one_may_not_see_are_said() -> None:

@@ -74,7 +74,7 @@ def test_what_tables_lack_is_named() -> None:
 
     (traffic, groups, tcp) = judged.notes
     assert judged.parts == [
-        "failed connections and missing answers (KD1101 to KD1407)",
+        "failed connections and missing answers (KD1101 to KD1410)",
         "rebalances (KD3301 to KD3312)",
     ]
     assert traffic.startswith(
