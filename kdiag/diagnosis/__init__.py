@@ -9,5 +9,5 @@ capture and a lab. Probes and the capture decoder fill in the facts.
   causes and remedies;
 * `rebalance`: what made groups rebalance, from captures, brokers' logs and coordinators' records;
 * `tcp`: the limit of a recorded connection; `buffers`: socket buffers on a live path; `latency`:
-  where time goes; `ranks`: whether some latencies are longer than others by more than chance.
+  where time goes.
 """

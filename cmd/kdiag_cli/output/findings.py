@@ -130,7 +130,7 @@ def _print_one(screen: Output, finding: "Finding", head: str, *, has_reason: boo
     print_paragraph(screen, _titled(screen, finding), head)
     advice = finding.fix
     if has_reason:
-        from kdiag.findings.finding import reason  # noqa: PLC0415 - which loads all rules
+        from kdiag.findings.finding import reason  # noqa: PLC0415 - 5 ms
 
         advice = f"{reason(finding)} {advice}"
     print_paragraph(screen, harmless(advice), f"{head}  ")

@@ -39,7 +39,7 @@ from kdiag.diagnosis.connection_finding import (
     of_hanging_broker,
     sentence,
 )
-from kdiag.diagnosis.ranks import is_slow, slow_evidence
+from kdiag.diagnosis.latency.ranks import is_slow, slow_evidence
 from kdiag.errors import ConnectError, Fault, Layer
 from kdiag.findings.finding import Finding, found
 

@@ -4,6 +4,6 @@
 * a **histogram** (`histogram`) holds many of them, **confidence** (`confidence`) bounds their
   percentiles;
 * **fetch waits** (`fetch_waits`) explain how long fetches wait, **stalls** (`stalls`) are the 40
-  and 200 ms of TCP's timers;
+  and 200 ms of TCP's timers, **ranks** (`ranks`) decide whether a broker is slow, by few of them;
 * the **findings** (`findings`) say what to change.
 """

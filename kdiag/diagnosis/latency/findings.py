@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kdiag.clock import NS_PER_MS
+from kdiag.diagnosis.latency.ranks import is_slow, slow_evidence
 from kdiag.diagnosis.latency.split import LatencySplit
 from kdiag.diagnosis.latency.stalls import Stall, StallPlace
-from kdiag.diagnosis.ranks import is_slow, slow_evidence
 from kdiag.findings.finding import Finding, found
 
 _LATE_NS: Final = 5 * NS_PER_MS

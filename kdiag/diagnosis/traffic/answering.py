@@ -19,7 +19,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from kdiag.clock import NS_PER_MS, NS_PER_S
-from kdiag.diagnosis.ranks import LatencySample, is_slow, median, slow_evidence
+from kdiag.diagnosis.latency.ranks import LatencySample, is_slow, median, slow_evidence
 from kdiag.diagnosis.traffic.ledgers import (
     Asker,
     Case,

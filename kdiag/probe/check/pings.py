@@ -6,7 +6,7 @@ from typing import Final
 from kdiag.client.cluster_client import ClusterClient
 from kdiag.clock import NS_PER_MS, NS_PER_S
 from kdiag.diagnosis.check.facts import BrokerPings, CheckedEndpoint, CheckStep
-from kdiag.diagnosis.ranks import median
+from kdiag.diagnosis.latency.ranks import median
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse
 
 _LATE_NS: Final = 50 * NS_PER_MS

@@ -6,9 +6,9 @@ import msgspec
 
 from kdiag.diagnosis.latency.fetch_waits import FetchTally
 from kdiag.diagnosis.latency.histogram import LatencyHistogram
+from kdiag.diagnosis.latency.ranks import LatencySample
 from kdiag.diagnosis.latency.split import LatencySplit, joined
 from kdiag.diagnosis.latency.stalls import StallTally
-from kdiag.diagnosis.ranks import LatencySample
 from kdiag.errors import KdiagError
 from kdiag.net.tcp.tcp_info import SocketFacts
 
