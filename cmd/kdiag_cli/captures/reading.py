@@ -273,7 +273,7 @@ class CaptureReading:
             _findings(
                 pipeline,
                 histories if selection.has_whole_groups else (),
-                [] if self._windows is None else self._windows.finish(),
+                [] if self._windows is None else self._windows.finish(self._last_ns),
             ),
             *_count_rebalances(histories),
         )

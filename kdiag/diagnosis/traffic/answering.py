@@ -24,11 +24,12 @@ from kdiag.diagnosis.traffic.ledgers import (
     Asker,
     Case,
     Ledgers,
+    answers_of,
     client_of,
     counted,
     findings_of,
 )
-from kdiag.exchange.model import Exchange, UnansweredReason, measured_latencies_ns
+from kdiag.exchange.model import Exchange, UnansweredReason
 from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
@@ -153,7 +154,8 @@ class Answering:
             first_waiting = waiting.get(number)
             if first_waiting is not None:
                 exchanges = [each for each in exchanges if each.number < first_waiting]
-            ledger.add(measured_latencies_ns(exchanges))
+            if exchanges:
+                ledger.add(answers_of(exchanges).latencies_ns)
 
         return again
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from kdiag.exchange.model import Exchange
+from kdiag.exchange.model import Exchange, measured_latencies_ns
 from kdiag.exchange.summary.counts import AgainOn
 from kdiag.findings.finding import Finding, found
 
@@ -83,11 +83,46 @@ class Ledgers(Generic[K, V]):
         yield from self._by_key.items()
 
 
+class Answers(list[Exchange]):
+    """Answered exchanges of one kind, with the times that several look at, computed once."""
+
+    __slots__ = ("_latencies_ns", "_times_ns")
+
+    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+        super().__init__(exchanges)
+        self._times_ns: list[int] | None = None
+        self._latencies_ns: list[int] | None = None
+
+    @property
+    def times_ns(self) -> list[int]:
+        """When the answers came, in ascending order."""
+        if self._times_ns is None:
+            self._times_ns = sorted([each.response.last_byte_ns for each in self if each.response])
+        return self._times_ns
+
+    @property
+    def latencies_ns(self) -> list[int]:
+        """Those that could be measured."""
+        if self._latencies_ns is None:
+            self._latencies_ns = measured_latencies_ns(self)
+        return self._latencies_ns
+
+    @property
+    def longest_ns(self) -> int:
+        """The longest latency; 0 if none was measured."""
+        return max(self.latencies_ns, default=0)
+
+
+def answers_of(exchanges: Sequence[Exchange]) -> Answers:
+    """Return exchanges with their times, which are kept where there are some."""
+    return exchanges if isinstance(exchanges, Answers) else Answers(exchanges)
+
+
 def counted(again_on: AgainOn, exchange: Exchange) -> AgainOn:
     """Count an exchange as those like it are counted; return who counts these."""
     again = again_on(exchange)
     if again is not None:
-        again([exchange])
+        again(Answers([exchange]))
     return again_on
 
 

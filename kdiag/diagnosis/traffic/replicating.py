@@ -25,6 +25,7 @@ from kdiag.diagnosis.traffic.ledgers import (
     Asker,
     Case,
     Ledgers,
+    answers_of,
     client_of,
     counted,
     findings_of,
@@ -165,13 +166,13 @@ class Replicating:
         ledgers = [each for each in found if each is not None]
 
         def again(exchanges: Sequence[Exchange]) -> None:
-            times = [each.response.last_byte_ns for each in exchanges if each.response]
+            answers = answers_of(exchanges)
             for each in ledgers:
-                each.answered(times)
-            if acks:
-                for each_exchange in exchanges:
-                    if (each_exchange.latency_ns or 0) >= LEAST_SILENT_NS:
-                        self._note(Dissection(each_exchange), each_exchange.end_ns)
+                each.answered(answers.times_ns)
+            if acks and answers.longest_ns >= LEAST_SILENT_NS:
+                for late in answers:
+                    if (late.latency_ns or 0) >= LEAST_SILENT_NS:
+                        self._note(Dissection(late), late.end_ns)
 
         return again
 

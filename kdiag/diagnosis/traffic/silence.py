@@ -9,6 +9,7 @@ acknowledges for it. A broker that is gone refuses or resets them. Only requests
 serves at once prove a silence; clients that wait for records are named beside them.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -16,10 +17,17 @@ from typing import Any, Final, NamedTuple
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.check.report import listed
 from kdiag.diagnosis.traffic.answering import SERVED_AT_ONCE
-from kdiag.diagnosis.traffic.ledgers import Case, Ledgers, client_of, counted, findings_of
+from kdiag.diagnosis.traffic.ledgers import (
+    Case,
+    Ledgers,
+    answers_of,
+    client_of,
+    counted,
+    findings_of,
+)
 from kdiag.exchange.documents.document import Clockface
 from kdiag.exchange.line.shown_time import time_of_day, zone_label
-from kdiag.exchange.model import Exchange, UnansweredReason, measured_latencies_ns
+from kdiag.exchange.model import Exchange, UnansweredReason
 from kdiag.exchange.summary.counts import Again, AgainOn
 from kdiag.findings.finding import Finding
 
@@ -83,22 +91,35 @@ class BrokerTimes:
         self._pauses = [*pauses[:_MOST_PAUSES]]
 
     def answered(self, times_ns: Sequence[int]) -> None:
-        """Note answers of one connection, of those that came close together the ends."""
-        first_ns, last_ns = min(times_ns), max(times_ns)
-        if not 0 < self._first_ns <= first_ns:
-            self._first_ns = first_ns
-        close = last_ns - first_ns < LEAST_SILENT_NS // 2
-        for time_ns in (first_ns, last_ns) if close else times_ns:
-            if time_ns < self._known_until_ns:
-                self._pauses = [part for each in self._pauses for part in _cut(each, time_ns)]
-                continue
-            known = self._answers.get(bucket := time_ns // _BUCKET_NS)
-            if known is None:
-                self._answers[bucket] = time_ns, time_ns
-            elif not known[0] <= time_ns <= known[1]:
-                self._answers[bucket] = min(known[0], time_ns), max(known[1], time_ns)
+        """Note answers of one connection, of those that came close together the ends.
+
+        Args:
+            times_ns: when they came, in ascending order.
+        """
+        if not times_ns:
+            return
+        if not 0 < self._first_ns <= times_ns[0]:
+            self._first_ns = times_ns[0]
+        start = 0
+        while start < len(times_ns):
+            bucket = times_ns[start] // _BUCKET_NS
+            stop = bisect_left(times_ns, (bucket + 1) * _BUCKET_NS, start)
+            self._add_ends(bucket, times_ns[start], times_ns[stop - 1])
+            start = stop
         if len(self._answers) > _MOST_BUCKETS:
             self._forget()
+
+    def _add_ends(self, bucket: int, first_ns: int, last_ns: int) -> None:
+        """Note the first and the last of some answers in one quarter of a second."""
+        if first_ns < self._known_until_ns:
+            for time_ns in (first_ns, last_ns):
+                self._pauses = [part for each in self._pauses for part in _cut(each, time_ns)]
+            return
+        known = self._answers.get(bucket)
+        if known is None:
+            self._answers[bucket] = first_ns, last_ns
+        elif first_ns < known[0] or last_ns > known[1]:
+            self._answers[bucket] = min(known[0], first_ns), max(known[1], last_ns)
 
     def _forget(self) -> None:
         """Keep of all but the latest answers the pauses between them."""
@@ -173,8 +194,9 @@ class Silence:
             return None
 
         def again(exchanges: Sequence[Exchange]) -> None:
-            times.answered([each.response.last_byte_ns for each in exchanges if each.response])
-            if max(measured_latencies_ns(exchanges), default=0) >= LATE_NS:
+            answers = answers_of(exchanges)
+            times.answered(answers.times_ns)
+            if answers.longest_ns >= LATE_NS:
                 for each in exchanges:
                     if (each.latency_ns or 0) >= LATE_NS:
                         _note(times, each, is_gone=False)

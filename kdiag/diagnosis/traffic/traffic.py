@@ -1,6 +1,6 @@
 """Passes each exchange of a capture to those that look at it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -8,14 +8,15 @@ from kdiag.diagnosis.traffic.answering import Answering
 from kdiag.diagnosis.traffic.asking import Asking
 from kdiag.diagnosis.traffic.consuming import Consuming
 from kdiag.diagnosis.traffic.controllers import Controllers
+from kdiag.diagnosis.traffic.ledgers import Answers
 from kdiag.diagnosis.traffic.producing import Producing
 from kdiag.diagnosis.traffic.refusing import Refusing
 from kdiag.diagnosis.traffic.replicating import Replicating
 from kdiag.diagnosis.traffic.silence import Silence
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
-from kdiag.exchange.model import Status
-from kdiag.exchange.summary.counts import AgainOn, again_of_all
+from kdiag.exchange.model import Exchange, Status
+from kdiag.exchange.summary.counts import Again, AgainOn, again_of_all
 from kdiag.findings.finding import Finding
 from kdiag.wire import api_keys
 
@@ -80,7 +81,7 @@ class Traffic:
         )
         self.controllers.add(exchange)
         parts = [each for each in found if each is not None]
-        return partial(again_of_all, parts) if parts else None
+        return partial(_again_of, parts) if parts else None
 
     def _of_api(self, dissection: Dissection) -> AgainOn | None:
         """Pass an exchange to who looks at its API."""
@@ -128,3 +129,9 @@ class Traffic:
 def _silent_text(finding: Finding) -> str:
     evidence = finding.evidence
     return "broker {broker} answered no client from {first} to {last} {zone}".format_map(evidence)
+
+
+def _again_of(parts: Sequence[AgainOn], exchange: Exchange) -> Again:
+    """Return what several add on the connection of an exchange, as one."""
+    add = again_of_all(parts, exchange)
+    return lambda exchanges: add(Answers(exchanges))

@@ -33,16 +33,12 @@ class ClosedWindows:
         self._addresses = addresses
         self._since_ns: dict[_Direction, int] = {}
         self._stalls: dict[_Direction, WindowStall] = {}
-        self._last_ns = 0
 
     def add(self, batch: SegmentBatch) -> None:
         """Add segments."""
-        if not len(batch.time_ns):
+        if not self._since_ns and batch.window.all():
             return
-        self._last_ns = max(self._last_ns, int(batch.time_ns.max()))
         closed = batch.window == 0
-        if not self._since_ns and not closed.any():
-            return
         closed &= (batch.flags & (_ACK | _NO_WINDOW)) == _ACK
         senders = {int(each) for each in np.unique(batch.source[closed])}
         senders |= {sender for sender, _ in self._since_ns}
@@ -67,9 +63,13 @@ class ClosedWindows:
             stall = self._stalls[key] = WindowStall(receiver, sender)
         return stall
 
-    def finish(self) -> list[WindowStall]:
-        """Return the receivers that closed their windows, up to the end of the capture."""
+    def finish(self, last_ns: int) -> list[WindowStall]:
+        """Return the receivers that closed their windows.
+
+        Args:
+            last_ns: the end of the capture, up to which some may be closed.
+        """
         for key, since_ns in self._since_ns.items():
-            self._stall(key).add(since_ns, self._last_ns)
+            self._stall(key).add(since_ns, last_ns)
         self._since_ns.clear()
         return list(self._stalls.values())

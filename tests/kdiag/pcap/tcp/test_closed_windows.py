@@ -40,7 +40,7 @@ def stalls(*batches: SegmentBatch) -> list[WindowStall]:
     windows = ClosedWindows(AddressBook())
     for each in batches:
         windows.add(each)
-    return windows.finish()
+    return windows.finish(max(int(each.time_ns.max()) for each in batches))
 
 
 def said(found: Sequence[WindowStall]) -> list[str]:
