@@ -40,7 +40,7 @@ RULES: Final[dict[str, Rule]] = {
 """The rule of each id, by ascending id."""
 
 
-_STYLE: Final = "KD41"
+_STYLE: Final = ("KD41", "KD4202")
 _SEVERITIES: Final = tuple(Severity)
 _SENTENCE_END: Final = re.compile(r"(?<=\.)\s+(?=[A-Z])")
 

@@ -72,7 +72,7 @@ RULES: Final = {
         "many sessions.",
     ),
     "KD4202": Rule(
-        _WARNING,
+        _INFO,
         "{client} commits {per_s} times a second in group {group}",
         "Each commit is a record in __consumer_offsets, written with acks=all, and a request that "
         "the consumer often waits for. Committing after each record is the usual cause.",

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.soak
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "tests" / "rig")}
 
-STYLE = {"KD4101", "KD4102", "KD4103"}
-"""Remarks on records one by one, tiny batches, no compression."""
+STYLE = {"KD4101", "KD4102", "KD4103", "KD4202"}
+"""Remarks on records one by one, tiny batches, no compression, a commit after each batch."""
 
 
 @pytest.fixture(scope="module")
