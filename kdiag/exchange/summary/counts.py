@@ -67,8 +67,10 @@ def watch_all(watches: Sequence[Watch]) -> Watch:
     """Return several who watch as one."""
 
     def watch(dissection: Dissection) -> AgainOn | None:
-        found = [each for each in (of(dissection) for of in watches) if each is not None]
-        return partial(again_of_all, found) if found else None
+        found = [again for of in watches if (again := of(dissection)) is not None]
+        if len(found) > 1:
+            return partial(again_of_all, found)
+        return found[0] if found else None
 
     return watch
 

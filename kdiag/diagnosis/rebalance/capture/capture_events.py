@@ -125,7 +125,7 @@ class CaptureEvents:
             self.orphan_count += 1
             return
         if exchange.api_key == api_keys.FETCH:
-            self._add_fetches([exchange])
+            self._add_fetch(exchange)
             return
         self.add_told(dissection)
 
@@ -135,9 +135,11 @@ class CaptureEvents:
         Of fetches that are alike those count that begin or end a pause, of commits the refused.
         """
         api_key = dissection.exchange.api_key
+        if api_key == api_keys.FETCH:
+            return lambda _: self._add_ends
         if api_key == api_keys.OFFSET_COMMIT and dissection.error_code:
             return lambda _: self._add_commits
-        return None if api_key != api_keys.FETCH else lambda _: self._add_ends
+        return None
 
     def _add_commits(self, exchanges: Sequence[Exchange]) -> None:
         for each in exchanges:
@@ -146,18 +148,18 @@ class CaptureEvents:
     def _add_ends(self, exchanges: Sequence[Exchange]) -> None:
         """Add the first and the last of some fetches of a connection; all if it paused there."""
         is_short = exchanges[-1].time_ns - exchanges[0].time_ns < PAUSE_NS
-        self._add_fetches(exchanges[:: max(1, len(exchanges) - 1)] if is_short else exchanges)
+        for each in exchanges[:: max(1, len(exchanges) - 1)] if is_short else exchanges:
+            self._add_fetch(each)
 
-    def _add_fetches(self, exchanges: Iterable[Exchange]) -> None:
-        for exchange in exchanges:
-            key = (exchange.client_id, exchange.connection.client)
-            if key not in self._fetches:
-                self._fetches[key] = array("q"), array("q")
-            times, packets = self._fetches[key]
-            assert exchange.request is not None
-            times.append(exchange.request.last_byte_ns)
-            packets.append(exchange.request.first_packet)
-            self._fetch_count += 1
+    def _add_fetch(self, exchange: Exchange) -> None:
+        key = (exchange.client_id, exchange.connection.client)
+        if key not in self._fetches:
+            self._fetches[key] = array("q"), array("q")
+        times, packets = self._fetches[key]
+        assert exchange.request is not None
+        times.append(exchange.request.last_byte_ns)
+        packets.append(exchange.request.first_packet)
+        self._fetch_count += 1
         if self._fetch_count >= _MOST_FETCHES or len(self._fetches) >= _MOST_CONNECTIONS:
             self._settle_fetches()
 

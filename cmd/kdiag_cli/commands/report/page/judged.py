@@ -36,7 +36,7 @@ _OF_RECORDS: Final = (
 _NOT_FOLLOWED: Final = "make the tables with --tcp (kdiag decode --output parquet, kdiag pipeline)"
 _CONNECTIONS: Final = "failed connections and missing answers (KD1101 to KD1410)"
 _TRAFFIC: Final = "clients and brokers (KD4101 to KD5101)"
-_GROUPS: Final = "rebalances (KD3301 to KD3312)"
+_GROUPS: Final = "rebalances (KD3301 to KD3315)"
 _TCP: Final = "what TCP did (KD6001 to KD6009)"
 
 
