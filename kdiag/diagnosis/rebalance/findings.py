@@ -304,7 +304,8 @@ def _failures(history: GroupHistory) -> Iterator[Finding]:
             is_alive = member.back_ns is not None or member.member_id in history.refusals.unknown
             if since_ns is None and not is_alive:
                 continue
-            if member.back_ns and since_ns and member.back_ns - since_ns < _STANDSTILL_NS:
+            away_ns = (member.back_ns or 0) - (since_ns or 0)
+            if not timeout_ns and member.back_ns and away_ns < _STANDSTILL_NS:
                 continue  # it was removed for another reason
             yield found(
                 "KD3305" if is_alive else "KD3314",

@@ -87,8 +87,9 @@ class Member:
         if event.error is None:
             self.beat_ns = sent_ns if event.is_heartbeat else self.beat_ns
         elif self.summons.told_ns is None:
-            gap_ns = None if self.beat_ns is None else sent_ns - self.beat_ns
-            self.summons = Summons(sent_ns, gap_ns if event.is_heartbeat else None)
+            is_known = event.is_heartbeat and event.asked_ns and self.beat_ns is not None
+            gap_ns = event.asked_ns - (self.beat_ns or 0) if is_known else None
+            self.summons = Summons(sent_ns, gap_ns)
 
     def asks(self, at_ns: int) -> None:
         """Note that it asks to join."""

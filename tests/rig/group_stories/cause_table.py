@@ -109,7 +109,7 @@ def _silent_and_back() -> GroupStory:
     story.wait(12)
     story.beat("a", 1, error="REBALANCE_IN_PROGRESS")
     story.form(2, "a")
-    back = story.ask("", client=client_of("b"))
+    back = story.ask("", client=client_of("b")._replace(connection="tcp-b-again"))
     story.answer(story.ask("a"), 3, members=dict.fromkeys(["a", "b2"]))
     story.answer(back, 3, member_id="b2")
     return story
