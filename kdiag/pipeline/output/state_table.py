@@ -120,6 +120,7 @@ _KAFKA: Final = (
     response_walk.ResponseWalk,
     resync.Found,
     resync.FrameSearch,
+    resync.UnreadStart,
     unmatched_responses.Habits,
     unmatched_responses.Turns,
     unmatched_responses.UnmatchedResponses,

@@ -10,6 +10,7 @@ from kdiag.pipeline.input.segment_timestamps import SegmentTimestamps
 from kdiag.pipeline.input.split import walk
 from kdiag.pipeline.rows.frames import frame_row, read_exchanges
 from kdiag.pipeline.rows.packets import PacketRows
+from kdiag.wire import api_keys
 from recordings.hard_captures import base, write
 
 Emitted = dict[str, list[pa.RecordBatch]]
@@ -70,10 +71,10 @@ def test_a_port_that_is_named_is_read_as_kafka(tmp_path: Path) -> None:
 
 
 def lone(connection_host: str) -> Exchange:
-    """Return a response of which only others can tell what it is: Metadata v1, of no broker."""
-    found = decode(CAPTURES / "acks.pcap", RunPart(0, 1))
+    """Return a response of which only others can tell what it is: several APIs have it."""
+    found = decode(CAPTURES / "transaction.pcap", RunPart(0, 1))
     exchanges = [each for batch in found["frames"] for each in read_exchanges(batch)]
-    exchange = next(each for each in exchanges if each.api_key == 3)
+    exchange = next(each for each in exchanges if each.api_key == api_keys.INIT_PRODUCER_ID)
     exchange.connection.connection_id = connection_host
     exchange.connection.client = f"{connection_host}:40000"
     exchange.request = None
@@ -104,5 +105,5 @@ def test_what_others_ask_tells_what_a_response_is() -> None:
         [unsure], kinds.to_batches(), lambda name, batch: found.setdefault(name, []).append(batch)
     )
 
-    assert column(found, "frames", "api_key") == [3, None, None]
+    assert column(found, "frames", "api_key") == [api_keys.INIT_PRODUCER_ID, None, None]
     assert column(found, "frames", "guessed") == [True, False, False]
