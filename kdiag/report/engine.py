@@ -38,6 +38,10 @@ _NO_TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
 _NO_COLUMN: Final = re.compile(r'(?:Referenced column "|does not have a column named ")(\w+)"')
 _DRAWING: Final = re.compile(r"^\s*\^[\^\s~]*$", re.MULTILINE)
 """The line below a quoted query that points at a place in it."""
+
+_NEAR: Final = 0.8
+"""How alike two names are of which one may be meant: `note` is not meant by `nope`."""
+
 _COLUMNS: Final = frozenset(each.name for table in TABLES.values() for each in table.columns)
 _ONLY_SELECT: Final = "expected one SELECT: a query reads the tables and changes nothing"
 
@@ -331,7 +335,7 @@ def _nearest(name: str, names: Iterable[str]) -> str:
     """Ask for the name that was meant, if one begins or is spelt alike."""
     known = sorted(names)
     alike = [each for each in known if each.startswith(name.lower())]
-    near = alike or get_close_matches(name.lower(), known, 1)
+    near = alike or get_close_matches(name.lower(), known, 1, _NEAR)
     return f"did you mean {' or '.join(near[:3])}? " if near else ""
 
 

@@ -13,7 +13,7 @@ from programs.complaint import assert_refused
 from tiers.sampling import IS_CI
 
 OFFLINE: Final = (
-    ("nosuch", "No such command 'nosuch'."),
+    ("nosuch", "no command 'nosuch'; kdiag --help lists them"),
     ("--nosuch", "No such option: --nosuch"),
     ("decode", "give captures to read, or --live IFACE"),
     ("decode nosuch.pcap", "nosuch.pcap: cannot be opened: No such file or directory"),
@@ -91,7 +91,7 @@ OFFLINE: Final = (
     ('query acks.pcap ""', "query: expected one SELECT: a query reads the tables and"),
     (
         'query acks.pcap "select 1 from nope"',
-        "query: there is no table nope: kdiag tables lists what",
+        "query: there is no table nope: kdiag tables lists the",
     ),
     ('query nosuch.pcap "select 1"', "nosuch.pcap: cannot be opened: No such file or directory"),
     (
@@ -143,11 +143,11 @@ OFFLINE: Final = (
     ("config import empty", "empty: holds no setting of a client"),
     ("config import bad.toml", "bad.toml: expected TOML: Invalid statement (at line 1"),
     ("completion", "Missing argument 'shell'. Choose from"),
-    ("completion nope", "'nope' is not one of 'bash', 'zsh', 'fish'."),
-    ("completion bash zsh", "Got unexpected extra argument(s) (zsh)"),
-    ("help nope", "there is no topic 'nope': there are buffers, connecting"),
+    ("completion nope", "'nope' is not one of 'bash', 'zsh', 'fish', 'man'."),
+    ("completion bash zsh", "DIR is needed for man, and for no shell"),
+    ("help nope", "no topic, command or finding has 'nope'; the topics: buffers"),
     ("help a b", "Got unexpected extra argument(s) (b)"),
-    ("help KD9999", "there is no topic 'KD9999': there are buffers"),
+    ("help KD9999", "no topic, command or finding has 'KD9999'; the topics: buffers"),
     ("help --nope", "No such option: --nope"),
     ("pipeline nope", "No such command 'nope'."),
     ("pipeline run", "Missing argument 'CAPTURE...'."),
