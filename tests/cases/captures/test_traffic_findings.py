@@ -47,6 +47,7 @@ refused requests of clients and of administrators."""
 SHIPPED = {
     "acks": {"KD4104"},
     "admin": {"KD4503"},
+    "disk_full": {"KD4501"},
     "kafka_4_4": {"KD4503"},
     "old_versions": {"KD5101"},
     "sasl_plain": {"KD4501"},

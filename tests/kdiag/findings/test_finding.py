@@ -99,7 +99,7 @@ def test_every_rule_is_told_whole() -> None:
         assert rule.explanation.endswith(".")
         assert rule.fix.endswith(".")
         names = {name for _, name, _, _ in Formatter().parse(rule.title + rule.fix) if name}
-        assert found(rule_id, **dict.fromkeys(names, "x")).severity is rule.severity
+        assert found(rule_id, **dict.fromkeys(names, 1)).severity is rule.severity
     assert len({rule.title for rule in RULES.values()}) == len(RULES)
     assert list(RULES) == sorted(RULES)
 

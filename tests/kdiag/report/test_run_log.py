@@ -75,7 +75,7 @@ def test_a_run_of_an_older_release_that_broke_off_does_not_count(folder: Path) -
     log = log_of(folder)
     assert log.runs() == []
     enter(folder, "{")
-    with pytest.raises(ReportError, match=r"r\.json: is no entry"):
+    with pytest.raises(ReportError, match=r"r\.json: not a run log of this kdiag release"):
         log.runs()
 
 

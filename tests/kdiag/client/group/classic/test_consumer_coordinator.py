@@ -676,5 +676,5 @@ def test_a_member_that_commits_by_itself_must_know_what(
     """It does not read records itself."""
     settings = cluster.settings._replace(auto_commit_interval_ns=HOUR)
     topics = TopicSubscription.of(TOPIC)
-    with pytest.raises(ValueError, match="must be told what is consumed"):
+    with pytest.raises(ValueError, match="needs the consumed positions"):
         ConsumerCoordinator(client, settings, topics, [GivenAssignor()], cluster.listener)

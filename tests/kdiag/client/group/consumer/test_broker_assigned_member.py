@@ -30,7 +30,7 @@ def test_settings_that_contradict_each_other_are_refused(
     """As are commits that nobody can make."""
     with pytest.raises(ConfigError, match="needs a group"):
         cluster.member(client, group_id="")
-    with pytest.raises(ValueError, match="what is consumed"):
+    with pytest.raises(ValueError, match="needs the consumed positions"):
         BrokerAssignedMember(
             client,
             cluster.settings._replace(auto_commit_interval_ns=HOUR),
