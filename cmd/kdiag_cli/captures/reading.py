@@ -4,6 +4,7 @@ import ctypes
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
@@ -78,7 +79,7 @@ def run_on_captures(work: Callable[[], ExitCode], timeout_ns: int | None = None)
 
     try:
         with limited(timeout_ns, report_timeout, _CLEANUP_NS):
-            return work()
+            return copy_context().run(work)  # `ALLOWANCE` is limited for this run alone
     except (CaptureError, ConfigError, ReportError) as error:
         say(*str(error).splitlines())
         return ExitCode.USAGE
@@ -192,7 +193,7 @@ class CaptureReading:
             limits=limits,
         )
         self._budget = MemoryBudget(limits.max_memory_bytes)
-        ALLOWANCE.measure = self._measure_room
+        ALLOWANCE.limit(self._measure_room)
         if not inputs.each_interface:
             self._decoder.link_sightings()
         self._follows_tcp = follows_tcp

@@ -98,10 +98,12 @@ class SegmentBatch(NamedTuple):
         if len(self.packet) <= most_rows:
             yield self
             return
-        data, *columns = self
+        names = [
+            each for each in self._fields if each != "data" and getattr(self, each) is not None
+        ]
         for first in range(0, len(self.packet), most_rows):
             part = slice(first, first + most_rows)
-            yield SegmentBatch(data, *(None if each is None else each[part] for each in columns))
+            yield self._replace(**{name: getattr(self, name)[part] for name in names})
 
     def options(self, row: int) -> bytes | None:
         """Return the TCP options of a SYN; None where they are not here."""

@@ -11,8 +11,8 @@ The forms that Kafka's clients write, all of which are read:
 
 A few bytes can claim to be gigabytes. So memory grows with the output, not with the claim: a codec
 gets about as many bytes at a time as it can blow up to the room that is left, and a claim that its
-bytes cannot fulfil is refused. The memory is the process's, so what a run may spend on it is said
-once, in `ALLOWANCE`, and holds wherever batches are read.
+bytes cannot fulfil is refused. What a run may spend is said once, in `ALLOWANCE`, and holds
+wherever that run reads batches: it is of the context (PEP 567), so two runs do not share it.
 """
 
 import struct
@@ -20,6 +20,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import cache
 from typing import Final, Protocol
 
@@ -63,22 +64,32 @@ def name_of(number: int) -> str:
 
 
 class DecompressionAllowance:
-    """How many decompressed bytes, and records made of them, may be in memory at a time.
-
-    Attributes:
-        measure: returns what the budget of the run leaves just now; None without a budget.
-    """
+    """How many decompressed bytes, and records made of them, may be in memory at a time."""
 
     _LITTLE_BYTES: Final = 16 << 20  # so little is not worth measuring, and always allowed
 
     def __init__(self) -> None:
-        self.measure: Callable[[], int] | None = None
+        self._measure = ContextVar[Callable[[], int] | None]("measure", default=None)
+
+    @property
+    def measure(self) -> Callable[[], int] | None:
+        """Return what measures the room that this run has; None without a budget."""
+        return self._measure.get()
+
+    def limit(self, measure: Callable[[], int]) -> None:
+        """Limit what the current context may spend.
+
+        Args:
+            measure: returns what the budget of the run leaves just now.
+        """
+        self._measure.set(measure)
 
     def at_most(self, needed_bytes: int, max_bytes: int) -> int:
         """Return how much what may need so much may take, which is no more than `max_bytes`."""
-        if self.measure is None or needed_bytes <= self._LITTLE_BYTES:
+        measure = self.measure
+        if measure is None or needed_bytes <= self._LITTLE_BYTES:
             return max_bytes
-        return min(max_bytes, max(self.measure(), self._LITTLE_BYTES))
+        return min(max_bytes, max(measure(), self._LITTLE_BYTES))
 
     def steps(self, max_bytes: int) -> Iterator[int]:
         """Yield limits to try one after the other: most batches need no measuring."""
@@ -92,7 +103,7 @@ class DecompressionAllowance:
 
 
 ALLOWANCE: Final = DecompressionAllowance()
-"""That of this process."""
+"""That of the run in whose context it is asked."""
 
 
 class _OutgrownError(Exception):

@@ -9,6 +9,7 @@ from folders import CAPTURES, DATA
 from kdiag.errors import CaptureError, ReportError
 from kdiag.exchange.selection import Selection
 from kdiag.wire import api_keys
+from kdiag.wire.records.compression import ALLOWANCE
 from kdiag_cli.captures.reading import CaptureReading, run_on_captures
 from kdiag_cli.exit_code import ExitCode
 from kdiag_cli.options.captures import CaptureInputs
@@ -66,6 +67,19 @@ def test_a_time_limit_changes_nothing_for_what_ends_before() -> None:
     """Nor does it later."""
     assert run_on_captures(lambda: ExitCode.PARTIAL, 60_000_000_000) is ExitCode.PARTIAL
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_the_memory_of_a_run_is_that_of_no_other() -> None:
+    """What one run may decompress is not said to the next in the same process."""
+    before = ALLOWANCE.measure
+
+    def read() -> ExitCode:
+        CaptureReading(CaptureInputs([CAPTURE]))
+        assert ALLOWANCE.measure is not before
+        return ExitCode.DONE
+
+    assert run_on_captures(read) is ExitCode.DONE
+    assert ALLOWANCE.measure is before
 
 
 def test_a_reading_gives_everything_to_the_printer_and_counts_it() -> None:

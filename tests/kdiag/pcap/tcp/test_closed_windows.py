@@ -57,8 +57,8 @@ def test_a_window_is_closed_until_the_next_segment_with_room() -> None:
     assert stall.closed_ns == 4_000 * MS
     (title,) = said([stall])
     assert title == (
-        "the client 10.0.0.1:40000 stopped reading from 10.0.0.2:9092 for 4.0 s at 00:00:00.100 UTC: "
-        "its receive window was closed"
+        "the client 10.0.0.1:40000 stopped reading from 10.0.0.2:9092 for 4.0 s at 00:00:00.100 "
+        "UTC: its receive window was closed"
     )
     (stall,) = stalls(closes, batch((3_000, BROKER, 512, ACK)))
     assert stall.closed_ns == 2_900 * MS

@@ -4,7 +4,6 @@ import json
 import resource
 import signal
 import tracemalloc
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,7 +14,7 @@ from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.exchange.dissection import Dissection
 from kdiag.exchange.documents.body import BodyForm
 from kdiag.exchange.documents.document import SCALARS, Documents
-from kdiag.exchange.model import Gap
+from kdiag.exchange.model import Connection, Gap
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag_cli.captures.printer import Printer
 from kdiag_cli.commands.decode.printers import (
@@ -80,6 +79,11 @@ def test_all_things_are_one_document() -> None:
     assert document["capture"] == account
 
 
+def _add_often(document: JsonDocument, connection: Connection) -> None:
+    for _ in range(2000):
+        document.connection(connection)
+
+
 @pytest.mark.thorough
 def test_connections_of_a_document_wait_in_a_file_and_not_in_memory() -> None:
     """There may be any number of them; a full disk is one clear error."""
@@ -100,9 +104,8 @@ def test_connections_of_a_document_wait_in_a_file_and_not_in_memory() -> None:
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limits[1]))
     try:
-        add_all = partial(deque, (document.connection(connection) for _ in range(2000)), maxlen=0)
         with pytest.raises(OutputError, match="set TMPDIR"):
-            add_all()
+            _add_often(document, connection)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
