@@ -121,6 +121,7 @@ class Capture:
 
 def _read_keylog(file: Path | str | None, sources: Sequence[Source]) -> KeyLog:
     keylog = SearchedKeyLog()
+    keylog.find_own_randoms = partial(find_client_randoms, sources)
     if file is not None:
         try:
             keylog.add_file(Path(file), partial(find_client_randoms, sources))

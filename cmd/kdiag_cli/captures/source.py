@@ -58,6 +58,7 @@ def read_keylogs(files: Sequence[Path], traffic: Traffic) -> KeyLog:
     inputs: Sequence[Source] = [STDIN]  # a live interface is read once, as a pipe is
     if isinstance(traffic, CaptureReader):
         keylog.look_ahead, inputs = traffic.find_secrets, traffic.inputs
+        keylog.find_own_randoms = partial(find_client_randoms, inputs)
     for file in files:
         known, bad_lines = len(keylog), keylog.bad_lines
         try:

@@ -11,6 +11,7 @@ The chunks are read again for the lines themselves. What a program has added to 
 is read first: in a live capture the secrets come after the file was opened.
 """
 
+import io
 import os
 import re
 from array import array
@@ -23,7 +24,8 @@ from typing import BinaryIO, Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.pcap.tls.keylog import KeyLog
+from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
+from kdiag.pcap.tls.keylog import DEFAULT_MAX_SECRETS, KeyLog
 
 MAX_LINE_BYTES: Final = 1024
 """The longest line of the format has 325 bytes."""
@@ -218,11 +220,17 @@ def _distinct(entries: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 class SearchedKeyLog(KeyLog):
     """A key log that also finds the secrets in files; it keeps those of the last connection alone.
 
-    What captures and pipes bring along is kept: it cannot be read again.
+    What captures and pipes bring along is kept: it cannot be read again. Where a capture brings
+    more than can be kept, only the secrets of connections in the captures are.
+
+    Attributes:
+        find_own_randoms: returns the client randoms of the captures, as `add_file` has it.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, max_secrets: int = DEFAULT_MAX_SECRETS) -> None:
+        super().__init__(max_secrets=max_secrets)
+        self.find_own_randoms: Callable[[], Collection[bytes] | None] = lambda: None
+        self._own_randoms: Collection[bytes] | None = None
         self._files: list[KeyLogFile] = []
         self._found: dict[bytes, bytes] = {}
         self._passed_over = 0
@@ -259,6 +267,25 @@ class SearchedKeyLog(KeyLog):
             for line in file.lines_of(client_random):
                 self._add_line(line, self._found.__setitem__)
         super().look_further(client_random, is_tls13=is_tls13)
+
+    def add_secrets(self, secrets: list[Secrets]) -> None:
+        """Add the key logs of a capture, and empty the list of its secrets."""
+        while secrets:
+            found = secrets.pop()
+            if found.kind == TLS_KEY_LOG:
+                self._make_room(found.data.count(b"\n"))
+                self._read_once(io.BytesIO(found.data), self._own_randoms)
+
+    def _make_room(self, more: int) -> None:
+        """Keep the secrets of the captures' connections alone, if there are too many with these."""
+        if self._own_randoms is not None or len(self._secrets) + more <= self._max_secrets:
+            return
+        randoms = self._own_randoms = self.find_own_randoms()
+        self.find_own_randoms = lambda: None  # that was a pass over the captures: once
+        if randoms is not None:
+            kept = {key: secret for key, secret in self._secrets.items() if key[1:] in randoms}
+            self._passed_over += len(self._secrets) - len(kept)
+            self._secrets = kept
 
     def _read_once(self, stream: KeyLogStream, randoms: Collection[bytes] | None) -> None:
         for block in read_line_blocks(stream):

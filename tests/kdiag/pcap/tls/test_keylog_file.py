@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kdiag.pcap.files.pcapng import TLS_KEY_LOG, Secrets
 from kdiag.pcap.tls import keylog_file
 from kdiag.pcap.tls.keylog_file import (
     MAX_LINE_BYTES,
@@ -165,6 +166,27 @@ def test_of_a_pipe_only_wanted_secrets_are_kept(path: Path) -> None:
     assert keylog.bad_lines == 1
     assert keylog.master_secret(random_of(299)) is not None
     assert keylog.master_secret(random_of(8)) is None
+
+
+def test_of_too_many_secrets_in_captures_those_of_their_connections_are_kept() -> None:
+    """Wherever they stand; the captures are looked through once, and only if need be."""
+    passes = []
+
+    def find() -> set[bytes]:
+        passes.append(1)
+        return {random_of(1), random_of(290)}
+
+    keylog = SearchedKeyLog(max_secrets=100)
+    keylog.find_own_randoms = find
+    keylog.add_secrets([Secrets(TLS_KEY_LOG, lines(*range(90)))])
+    assert keylog.master_secret(random_of(80)) is not None
+    assert not passes
+    blocks = [Secrets(TLS_KEY_LOG, lines(*range(first, first + 100))) for first in (200, 100)]
+    keylog.add_secrets([*blocks, Secrets(TLS_KEY_LOG + 1, lines(5))])
+
+    assert len(passes) == 1
+    assert (len(keylog), keylog.left_out) == (290, 0)
+    assert [number for number in range(300) if keylog.master_secret(random_of(number))] == [1, 290]
 
 
 def test_the_lines_of_some_connections_are_chosen() -> None:
