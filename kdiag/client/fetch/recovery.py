@@ -339,6 +339,7 @@ class FetchRecovery:
             self._leaderless.add(position.key)
             error = error_name(partition.error_code)
             if is_moved("Metadata", error) or not partition.error_code:
+                self._refused_since_ns.pop(position.key, None)  # what comes next is another trouble
                 self._trouble(position.key, NoticeKind.NO_LEADER, "no leader")
             else:
                 text = f"the cluster answers {described(error)}"

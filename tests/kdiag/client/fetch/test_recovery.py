@@ -82,6 +82,24 @@ def test_a_partition_without_a_leader_is_told_once_and_waited_for(
     assert kinds_later(recovery) == [NoticeKind.RECOVERED]
 
 
+def test_a_refusal_before_the_leader_was_gone_does_not_last(
+    client: ClusterClient, log: Log, position: FetchPosition
+) -> None:
+    """A broker that has come back knows no session; that is worth a word if it goes on so."""
+    recovery = recovery_of(client, position)
+    recovery.failed(position, "NOT_LEADER_OR_FOLLOWER", 1)
+    recovery._refused_since_ns[KEY] -= 2 * SETTLED_NS
+    log.leader = -1
+    recovery.recover()
+    log.leader, recovery._next_ns = 1, 0
+    recovery.recover()
+    recovery.refused(1, [KEY], "FETCH_SESSION_ID_NOT_FOUND")
+    assert kinds(recovery) == [NoticeKind.NO_LEADER]
+    recovery._refused_since_ns[KEY] -= 2 * SETTLED_NS
+    recovery.refused(1, [KEY], "FETCH_SESSION_ID_NOT_FOUND")
+    assert kinds(recovery) == [NoticeKind.REFUSED]
+
+
 def test_a_new_leader_is_asked_where_the_old_epoch_ended(
     client: ClusterClient, log: Log, position: FetchPosition
 ) -> None:
