@@ -311,6 +311,7 @@ def test_when_no_broker_has_answered_for_minutes_it_begins_with_the_servers_agai
     ],
     ids=["KIP-1102", "another cluster", "an old broker"],
 )
+@pytest.mark.thorough
 def test_a_broker_may_be_of_no_use_though_it_answers(
     broker: ScriptedBroker, answer: dict[str, object], line: str | None
 ) -> None:
