@@ -16,7 +16,7 @@ from kdiag.exchange.documents.document import DocumentEncoder, Documents
 from kdiag.exchange.documents.tcp import tcp_document
 from kdiag.exchange.line.phrase import count
 from kdiag.exchange.model import Connection, Status
-from kdiag.exchange.selection import is_in_order
+from kdiag.exchange.selection import Selection, is_in_order
 from kdiag.pcap.look_ahead import can_read_twice
 from kdiag_cli.captures.extract import extract_document, extract_text
 from kdiag_cli.captures.more import command_for
@@ -126,9 +126,10 @@ class _DecodeRun:
         """Read everything, or up to what was asked for; return the exit code."""
         printer = self._single or self._make_printer()
         is_in_the_way = self._output.is_terminal and printer is not None
+        selection = self._options.selection(self._reading.first_ns)
         result = self._reading.read(
             printer,
-            self._options.selection(self._reading.first_ns),
+            selection,
             after_batch=self._after_batch,
             shows_progress=not is_in_the_way and self._status is None,
             judges_traffic=self._options.summary,
@@ -150,7 +151,8 @@ class _DecodeRun:
             self._output.flush()
             self._leave_pager()
             _say_end(result)
-            self._say_health(result)
+            if selection == Selection():
+                self._say_health(result)
             if self._options.errors and result.totals.gaps:
                 say(f"{gaps_text(result.totals)}; without --errors each gap is shown")
             if self._options.errors and result.totals.not_understood:
