@@ -2,7 +2,6 @@
 
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
-from hashlib import sha256
 from typing import Any, Final
 
 from kdiag.errors import DecodeError
@@ -170,6 +169,8 @@ def _long_record_json(record: Record, most_bytes: int, *, is_hidden: bool) -> di
 
 def _cut(data: bytes) -> dict[str, Any]:
     """Return what is shown of many bytes: their start, their number and their hash."""
+    from hashlib import sha256  # noqa: PLC0415 - 5 ms
+
     start = data[:_START_BYTES]
     form: dict[str, Any]
     try:
