@@ -37,7 +37,7 @@ class UnnamedResponses:
         Returns:
             None if it is not such a response, or nothing tells what it is.
         """
-        if exchange.pairing is not Status.UNMATCHED or exchange.api_key is not None:
+        if exchange.pairing is not Status.UNMATCHED or exchange.version is not None:
             return None
         if not frame.is_whole or self._tried >= _MOST:
             return None
