@@ -83,7 +83,7 @@ class Ledgers(Generic[K, V]):
         yield from self._by_key.items()
 
 
-class Answers(list[Exchange]):
+class AnsweredBatch(list[Exchange]):
     """Answered exchanges of one kind, with the times that several look at, computed once."""
 
     __slots__ = ("_latencies_ns", "_times_ns")
@@ -113,16 +113,16 @@ class Answers(list[Exchange]):
         return max(self.latencies_ns, default=0)
 
 
-def answers_of(exchanges: Sequence[Exchange]) -> Answers:
+def answers_of(exchanges: Sequence[Exchange]) -> AnsweredBatch:
     """Return exchanges with their times, which are kept where there are some."""
-    return exchanges if isinstance(exchanges, Answers) else Answers(exchanges)
+    return exchanges if isinstance(exchanges, AnsweredBatch) else AnsweredBatch(exchanges)
 
 
 def counted(again_on: AgainOn, exchange: Exchange) -> AgainOn:
     """Count an exchange as those like it are counted; return who counts these."""
     again = again_on(exchange)
     if again is not None:
-        again(Answers([exchange]))
+        again(AnsweredBatch([exchange]))
     return again_on
 
 

@@ -8,7 +8,7 @@ from kdiag.diagnosis.traffic.answering import Answering
 from kdiag.diagnosis.traffic.asking import Asking
 from kdiag.diagnosis.traffic.consuming import Consuming
 from kdiag.diagnosis.traffic.controllers import Controllers
-from kdiag.diagnosis.traffic.ledgers import Answers
+from kdiag.diagnosis.traffic.ledgers import AnsweredBatch
 from kdiag.diagnosis.traffic.producing import Producing
 from kdiag.diagnosis.traffic.refusing import Refusing
 from kdiag.diagnosis.traffic.replicating import Replicating
@@ -134,4 +134,4 @@ def _silent_text(finding: Finding) -> str:
 def _again_of(parts: Sequence[AgainOn], exchange: Exchange) -> Again:
     """Return what several add on the connection of an exchange, as one."""
     add = again_of_all(parts, exchange)
-    return lambda exchanges: add(Answers(exchanges))
+    return lambda exchanges: add(AnsweredBatch(exchanges))
