@@ -112,7 +112,7 @@ RULES: Final = {
     "KD3313": Rule(
         _INFO,
         "the members of group {group} waited {wait_s} s for {client} at {host} to join generation "
-        "{generation}: {told_s} s until its next heartbeat, as its heartbeats are {beats_s:g} s "
+        "{generation}: {told_s} s until its next heartbeat, as its heartbeats are {beats} "
         "apart, and {program} from there to its JoinGroup",
         "A member of a classic group learns from the answer to its next heartbeat that the group "
         "rebalances; the others wait for it until then.",

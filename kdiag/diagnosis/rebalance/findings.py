@@ -239,7 +239,7 @@ def _wait(rule: str, history: GroupHistory, slowest: Slowest, generation: int) -
         told_s=round((slowest.wait_ns - program_ns) / NS_PER_S, 1),
         program=_span_text(program_ns),
         program_ms=round(program_ns / NS_PER_MS, 1),
-        beats_s=None if gap_ns is None else round(gap_ns / NS_PER_S, 1),
+        beats="unknown" if gap_ns is None else f"{gap_ns / NS_PER_S:.3g} s",
         generation=generation,
     )
 
