@@ -33,7 +33,7 @@ BROKERS: Final = "array<struct<node_id:int,host:string,port:int>>"
 CAUSES: Final = (
     "array<struct<cause:string,confidence:string,at_ns:bigint,member_id:string,instance_id:string,"
     "client_id:string,client_host:string,software:string,reason:string,note:string,"
-    "packets:array<bigint>>>"
+    "packets:array<bigint>,silent_ns:bigint>>"
 )
 PHASES: Final = (
     "array<struct<member_id:string,client_id:string,client_host:string,find_coordinator_ns:bigint,"

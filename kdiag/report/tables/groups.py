@@ -4,7 +4,7 @@ Other than the rows of the other tables, these take all exchanges of a group, in
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from kdiag.clock import NS_PER_US
 from kdiag.diagnosis.rebalance.events import Event
@@ -97,6 +97,7 @@ def _cause_cell(cause: RebalanceCause) -> dict[str, Any]:
         "reason": cause.reason,
         "note": cause.note,
         "packets": _packets(cause.evidence),
+        "silent_ns": cause.silent_ns,
     }
 
 
@@ -121,6 +122,30 @@ def _move_cells(rebalance: Rebalance) -> list[dict[str, Any]] | None:
         return None
     return [each._asdict() for each in rebalance.moved.moves]
 
+
+class HasHistory(Protocol):
+    """Facts that belong to a group."""
+
+    @property
+    def history(self) -> GroupHistory:
+        """Return the group."""
+        ...
+
+
+_CLUSTER: Final[tuple[Column[HasHistory], ...]] = (
+    Column(
+        "cluster",
+        STRING,
+        "The id of the group's cluster; null where captures tell none, or of one cluster alone.",
+        lambda of: of.history.cluster,
+    ),
+    Column(
+        "coordinator",
+        STRING,
+        "The address of the broker that its members asked last; null without a cluster.",
+        lambda of: of.history.coordinator,
+    ),
+)
 
 _REBALANCE_COLUMNS: Final[tuple[Column[RebalanceFacts], ...]] = (
     Column("group_id", STRING, "The group.", lambda of: of.history.group),
@@ -295,6 +320,7 @@ _REBALANCE_COLUMNS: Final[tuple[Column[RebalanceFacts], ...]] = (
         "These partitions with the members that had them and got them; null with it.",
         lambda of: _move_cells(of.rebalance),
     ),
+    *_CLUSTER,
 )
 
 _MEMBER_COLUMNS: Final[tuple[Column[MemberFacts], ...]] = (
@@ -355,6 +381,7 @@ _MEMBER_COLUMNS: Final[tuple[Column[MemberFacts], ...]] = (
         lambda of: of.member.back_ns,
         unit="ns",
     ),
+    *_CLUSTER,
 )
 
 REBALANCES: Final = Table(

@@ -86,7 +86,7 @@ class _Groups:
     """The groups so far."""
 
     def __init__(self) -> None:
-        self._histories: dict[tuple[str, GroupType], GroupHistory] = {}
+        self._histories: dict[tuple[str, GroupType, str], GroupHistory] = {}
         self._beginnings: dict[str, list[tuple[int, GroupType]]] = {}
 
     @property
@@ -94,7 +94,7 @@ class _Groups:
         return [self._histories[key] for key in sorted(self._histories)]
 
     def add_rebalance(self, row: Row) -> None:
-        history = self._history(row["group_id"], GroupType(row["type"]))
+        history = self._history_of(row)
         history.protocol_type = row["protocol_type"] or history.protocol_type
         phases = msgspec.convert(row["phases"] or [], list[Phases])
         history.rebalances.append(
@@ -111,7 +111,7 @@ class _Groups:
 
     def add_member(self, row: Row) -> None:
         """Add a member; of what several runs have seen of one, the parts become one."""
-        history = self._history(row["group_id"], GroupType(row["type"]))
+        history = self._history_of(row)
         row = row | {"session_timeout_ns": row["session_timeout_ns"] or 0}
         member = msgspec.convert(row, GroupMember)
         known = history.members.setdefault(member.member_id, member)
@@ -142,7 +142,7 @@ class _Groups:
         kind = _TYPES.get(api, GroupType.CLASSIC)
         if is_commit and self._type_at(group, row["at_ns"]) is not kind:
             return False
-        history = self._history(group, kind)
+        history = self._refusing(group, kind, row["broker"])
         is_lost = history.refusals.note_lost_coordinator(error, row["at_ns"])
         if not is_lost and kind is GroupType.CLASSIC:
             _count(history, row)
@@ -153,11 +153,27 @@ class _Groups:
         known = [kind for first_ns, kind in self._beginnings.get(group, ()) if first_ns <= at_ns]
         return known[-1] if known else None
 
-    def _history(self, group: str, kind: GroupType) -> GroupHistory:
-        key = (group, kind)
-        if key not in self._histories:
-            self._histories[key] = GroupHistory(group=group, type=kind, source="capture")
-        return self._histories[key]
+    def _history_of(self, row: Row) -> GroupHistory:
+        """Return the history of the group of a row."""
+        key = (row["group_id"], GroupType(row["type"]), row["cluster"] or "")
+        history = self._histories.setdefault(
+            key, GroupHistory(group=key[0], type=key[1], source="capture", cluster=row["cluster"])
+        )
+        history.coordinator = row["coordinator"] or history.coordinator
+        return history
+
+    def _refusing(self, group: str, kind: GroupType, broker: str) -> GroupHistory:
+        """Return the history of the group that a broker refuses something.
+
+        Of groups of one name in several clusters it is that which the broker coordinates.
+        """
+        of_name = [each for key, each in self._histories.items() if key[:2] == (group, kind)]
+        of_broker = [each for each in of_name if each.coordinator == broker]
+        for each in (*of_broker, *of_name):
+            return each
+        return self._history_of(
+            {"group_id": group, "type": kind, "cluster": None, "coordinator": None}
+        )
 
 
 def _is_of_member(row: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ WITH refused AS (
         number,
         api,
         error,
+        broker,
         client_id,
         client_host,
         groups[1] AS group_id,
@@ -29,6 +30,7 @@ WITH refused AS (
 SELECT
     api,
     error,
+    broker,
     client_id,
     client_host,
     group_id,
