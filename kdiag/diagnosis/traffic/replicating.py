@@ -51,7 +51,7 @@ _MOST_SHOWN: Final = 3
 _FETCHER: Final = re.compile(r"broker-(\d+)-fetcher-\d+")
 """The client id with which a follower fetches."""
 
-_UNKNOWN: Final = frozenset(
+UNKNOWN: Final = frozenset(
     {
         UnansweredReason.ANSWER_NOT_CAPTURED,
         UnansweredReason.RESPONSES_NOT_CAPTURED,
@@ -130,6 +130,35 @@ class Replicating:
                     place = (topic.name, each.partition_index)
                     self._replicas[place] = len(each.replica_nodes or ())
 
+    def restore(self, waits: Sequence[tuple[str, WriteWait]], last_ns: int) -> None:
+        """Take over writes that waited, by broker, which were found elsewhere.
+
+        Args:
+            waits: the writes.
+            last_ns: when the capture ended.
+        """
+        self._last_ns = last_ns
+        for broker, wait in waits:
+            self._waits.setdefault(broker, []).append(wait)
+
+    def learn_replica_count(self, topic: str, partition: int, count: int) -> None:
+        """Learn how many replicas a partition has."""
+        if len(self._replicas) < _MOST_PARTITIONS:
+            self._replicas[topic, partition] = count
+
+    def note_answers(self, kind: str, place: tuple[str, str], times_ns: Sequence[int]) -> None:
+        """Note answers that were found elsewhere, in the order of time.
+
+        Args:
+            kind: `written`, `others` or `fetchers`.
+            place: the broker, and the topic, the client's host or the follower's client id.
+            times_ns: when they came.
+        """
+        kinds = {"written": self._written, "others": self._others, "fetchers": self._fetchers}
+        times = kinds[kind].of(place)
+        if times is not None:
+            times.answered(times_ns)
+
     def add(self, dissection: Dissection) -> AgainOn | None:
         """Add an exchange; return who adds those like it."""
         exchange, request = dissection.exchange, dissection.request
@@ -141,7 +170,7 @@ class Replicating:
             return None
         if exchange.response is None:
             reason = exchange.unanswered_reason
-            if is_write and reason is not None and reason not in _UNKNOWN:
+            if is_write and reason is not None and reason not in UNKNOWN:
                 self._note(dissection, exchange.connection.closed_ns or 0)
             return None
         acks = request.message.acks if is_write and request is not None else 0

@@ -42,9 +42,10 @@ from kdiag.report.engine import Database
 from kdiag.report.overview.questions import Row, ask, left_out_of
 from kdiag.report.overview.traffic.refused import read_refused
 from kdiag.report.overview.traffic.silent import read_silences
+from kdiag.report.overview.traffic.waiting import read_write_waits
 from kdiag.wire.catalog import APIS
 
-UNTOLD: Final = frozenset({"KD4103", "KD4404", "KD4405"})
+UNTOLD: Final = frozenset({"KD4103"})
 """The rules about clients and brokers that tables cannot judge."""
 
 _PACKAGE: Final = "kdiag.report.overview.traffic"
@@ -97,6 +98,7 @@ def _judge_younger(database: Database, traffic: Traffic) -> Iterator[str]:
     parts = {
         "errors that brokers answer (KD4501 to KD4503)": read_refused,
         "brokers that were silent (KD4402)": read_silences,
+        "writes that waited for followers (KD4404, KD4405)": read_write_waits,
         "brokers with the same address (KD1503)": _read_nodes,
     }
     for what, read in parts.items():
