@@ -20,7 +20,7 @@ from kdiag.exchange.model import Connection, Exchange
 from kdiag.findings.finding import Finding, found
 from kdiag.wire import api_keys
 
-_OF_CLIENTS: Final = frozenset({api_keys.METADATA, api_keys.PRODUCE})
+OF_CLIENTS: Final = frozenset({api_keys.METADATA, api_keys.PRODUCE})
 _MOST: Final = 1_000
 _RETRIES: Final = 3
 _RETRIES_NS: Final = 5 * NS_PER_S
@@ -87,7 +87,7 @@ class Controllers:
     def learn_listener(self, address: str, response: Any) -> None:
         """Learn from a response to ApiVersions whether a controller answers."""
         offered = {each.api_key for each in response.api_keys or ()}
-        is_controller = api_keys.VOTE in offered and not offered & _OF_CLIENTS
+        is_controller = api_keys.VOTE in offered and not offered & OF_CLIENTS
         if offered and len(self._addresses) < _MOST:
             self._addresses[address] = is_controller and self._addresses.get(address, True)
 
@@ -102,7 +102,7 @@ class Controllers:
             return
         if exchange.api_key == api_keys.API_VERSIONS:
             ledger.add(exchange)
-        elif exchange.api_key not in _OF_CLIENTS:
+        elif exchange.api_key not in OF_CLIENTS:
             ledger.has_more = True
 
     def findings(self) -> Iterator[Finding]:

@@ -40,6 +40,7 @@ from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.findings.finding import Finding
 from kdiag.report.engine import Database
 from kdiag.report.overview.questions import Row, ask, left_out_of
+from kdiag.report.overview.traffic.lost import read_lost_clients
 from kdiag.report.overview.traffic.refused import read_refused
 from kdiag.report.overview.traffic.silent import read_silences
 from kdiag.report.overview.traffic.waiting import read_write_waits
@@ -100,6 +101,7 @@ def _judge_younger(database: Database, traffic: Traffic) -> Iterator[str]:
         "brokers that were silent (KD4402)": read_silences,
         "writes that waited for followers (KD4404, KD4405)": read_write_waits,
         "brokers with the same address (KD1503)": _read_nodes,
+        "clients of a controller's listener (KD1406)": read_lost_clients,
     }
     for what, read in parts.items():
         try:
