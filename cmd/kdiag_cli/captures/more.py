@@ -89,8 +89,16 @@ def command_for(finding: "Finding", files: Sequence[str], tables: str = "") -> s
     chosen = {name: value for name, value in choose(evidence).items() if value}
     if chosen:
         return _query(tables, chosen) if tables else _decode(files, chosen)
-    words = [] if tables else _words(finding, files)
+    words = _of_tables(finding, tables) if tables else _words(finding, files)
     return shlex.join(words or ["kdiag", "help", finding.id])
+
+
+def _of_tables(finding: "Finding", tables: str) -> list[str]:
+    """Return the command that shows more of a finding in tables by a report; empty for none."""
+    if finding.id.startswith("KD3") and "group" in finding.evidence:
+        group = f"group={finding.evidence['group']}"
+        return ["kdiag", "report", "rebalances", tables, "-p", group]
+    return []
 
 
 def _words(finding: "Finding", files: Sequence[str]) -> list[str]:

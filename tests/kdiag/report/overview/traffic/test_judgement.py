@@ -221,7 +221,35 @@ def everything_wrong() -> Story:
     story.ask("10.0.1.4", bytes(10), version=2, api_key=0)
     add_slow_and_silent_brokers(story)
     add_refusals(story)
+    add_waiting_writes(story)
     return story
+
+
+def add_waiting_writes(story: Story) -> None:
+    """Add writes that wait for followers while their broker answers the rest, and one that ends."""
+    for client, broker, is_over in (
+        ("10.0.3.1", "10.1.0.5:9092", False),
+        ("10.0.3.2", "10.1.0.6:9092", True),
+    ):
+        facts: dict[str, Any] = {"broker": broker, "client_id": client}
+        story.write(client, b"x", at_ms=0, **facts)
+        for at_ms in (2_000, 2_500):
+            part = PartitionProduceData(index=0, records=make_batch(b"x"))
+            topic = TopicProduceData(name=f"topic of {client}", partition_data=[part])
+            story.ask(
+                client,
+                ProduceRequest(topic_data=[topic], acks=-1),
+                version=9,
+                at_ms=at_ms,
+                pairing=Status.UNANSWERED,
+                unanswered_reason=UnansweredReason.SKIPPED,
+                **facts,
+            )
+        for at_ms in range(0, 10_000, 500):
+            beat = (HeartbeatRequest(), HeartbeatResponse())
+            story.ask(client, *beat, version=4, at_ms=at_ms, **facts)
+        if is_over:
+            story.write(client, b"x", at_ms=9_000, **facts)
 
 
 def add_slow_and_silent_brokers(story: Story) -> None:
