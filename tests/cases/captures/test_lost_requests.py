@@ -100,7 +100,8 @@ def guesses(path: Path, keep: Keep, seeds: Iterable[int] = SEEDS) -> Counter[str
             told = truth.get((each.response.first_packet, each.correlation_id))
             if told is None:
                 continue  # its request is in no capture
-            is_right = (each.api_key, each.version) == told
+            low, high = each.guessed_versions or (each.version, each.version)
+            is_right = each.api_key == told[0] and (low or 0) <= (told[1] or 0) <= (high or 0)
             found["unknown" if not each.guessed else "right" if is_right else "wrong"] += 1
     return found
 
