@@ -14,8 +14,6 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
 
-import numpy as np
-
 from kdiag.exchange.model import Connection, Exchange, Gap
 from kdiag.pcap.content import EndpointNames, ReadingRules, Surroundings
 from kdiag.pcap.encapsulation import NO_PORTS
@@ -26,7 +24,7 @@ from kdiag.pcap.kafka.frame_cutter import MAX_WAIT_PACKETS
 from kdiag.pcap.kafka.frame_stream import FrameLimits
 from kdiag.pcap.kafka.matching import ExchangeCollector
 from kdiag.pcap.kafka.unmatched_responses import Turns, UnmatchedResponses
-from kdiag.pcap.memory_budget import CONNECTION_BYTES, DEFAULT_LIMITS, Limits, MemoryBudget
+from kdiag.pcap.memory_budget import DEFAULT_LIMITS, FOLLOWED_CONNECTION_BYTES, Limits, MemoryBudget
 from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.reader import CaptureReader, Source
 from kdiag.pcap.tcp.attempt import Attempt, made_at, may_begin
@@ -52,9 +50,6 @@ AnyFlow = Flow | Attempt[Surroundings, Flow]
 
 _ORDER = itemgetter(0)
 _END_OF_CAPTURE, _MEMORY = "end of capture", "memory"
-_SHARE = 8  # of the budget, for each kind of what ended connections leave
-_MOST_NEW_BYTES = 12_000  # of a connection with a SYN whose TCP is followed; measured
-_LEAST_PART_ROWS = 512
 _LEAST_RUN_ROWS = 16  # rows from which on a run is cheaper than one row after the other
 
 
@@ -125,6 +120,7 @@ class CaptureDecoder:
     def follow_tcp(self) -> None:
         """Fill in `Connection.tcp` of the connections that begin from now on."""
         self._around = self._around._replace(follows_tcp=True)
+        self._budget.connection_bytes = FOLLOWED_CONNECTION_BYTES
 
     def note_extents(self) -> Extents:
         """Note, from now on, where in the capture connections and the bytes of frames are."""
@@ -134,20 +130,8 @@ class CaptureDecoder:
         return extents
 
     def parts(self, batch: SegmentBatch) -> Iterator[SegmentBatch]:
-        """Yield a batch in parts for `feed`: the connections that begin in each fit the budget.
-
-        The budget is looked at between batches, and a flood of SYNs begins 30,000 in one.
-        """
-        syns = int(np.count_nonzero(batch.flags & SYN))
-        each_bytes = self._new_bytes
-        if syns * each_bytes <= self._budget.max_bytes // _SHARE:
-            return iter((batch,))
-        return batch.parts(max(_LEAST_PART_ROWS, self._budget.max_bytes // _SHARE // each_bytes))
-
-    @property
-    def _new_bytes(self) -> int:
-        """Return what a connection may take that has just begun."""
-        return _MOST_NEW_BYTES if self._around.follows_tcp else CONNECTION_BYTES
+        """Yield a batch in parts for `feed`: the connections that begin in each fit the budget."""
+        return self._budget.parts(batch)
 
     def feed(self, batch: SegmentBatch) -> list[Item]:
         """Read the next segments; return the items that are complete now, in no order.
@@ -173,13 +157,14 @@ class CaptureDecoder:
                 self._unresolved[flow] = None
                 if flow.tcp is not None:
                     flow.tcp.add_rows(batch, *sorted_batch.sides(rows))
-        self._end_lingering(batch)
+        for flow in list(self._closed):
+            if self._over_at(flow, batch) is not None:
+                self._end(flow, self._moment_over(flow, batch), "")
         self.silence.add_packets(batch.time_ns)
         for flow in self.silence.due(self._flows.values()):
             self._end_silent(flow, self._now)
         size = int(batch.payload_bytes.sum())
-        read = len(batch.packet), size, len(self._flows)
-        if self._budget.may_be_exceeded(*read, self._new_bytes):
+        if self._budget.may_be_exceeded(len(batch.packet), size, len(self._flows)):
             self._keep_to_budget()
         self._batch = None  # its memory is not for keeping
         return self._release(self._first_unresolved())
@@ -188,7 +173,7 @@ class CaptureDecoder:
         """Forget what ended connections have left, and end open ones, if they take too much."""
         remembered = 0
         for each in (self._echoes, self.silence):
-            each.forget_oldest(self._budget.max_bytes // _SHARE)
+            each.forget_oldest(self._budget.share_bytes)
             remembered += each.held_bytes
         for flow in self._budget.overdue(self.all_flows(), remembered):
             self.counts.given_up += 1
@@ -231,18 +216,14 @@ class CaptureDecoder:
         self._expected.clear()
         for links in new.values():
             for link in links:
-                self._show(link)
+                flow = made_at(self._flows, link.listed)
+                if flow is not None and flow.has_numbers(link):
+                    flow.add_link(link)
+                else:  # until it has begun
+                    self._expected.setdefault(link.listed, []).append(link)
         if not new and not self._sightings.links:
             return flows
         return self._pass_over(flows, batch, self._sightings, new)
-
-    def _show(self, link: Link) -> None:
-        """Hand a link over to the connection that is listed, as soon as that has begun."""
-        flow = made_at(self._flows, link.listed)
-        if flow is not None and flow.has_numbers(link):
-            flow.add_link(link)
-        else:
-            self._expected.setdefault(link.listed, []).append(link)
 
     def _pass_over(
         self,
@@ -463,12 +444,6 @@ class CaptureDecoder:
         if flow.closed_ns is None:
             self.silence.remember(flow.endpoints, flow.ended)
         self._end(flow, moment, IDLE)
-
-    def _end_lingering(self, batch: SegmentBatch) -> None:
-        """End the connections that were closed long enough ago."""
-        for flow in list(self._closed):
-            if self._over_at(flow, batch) is not None:
-                self._end(flow, self._moment_over(flow, batch), "")
 
     def _is_over(self, flow: Flow, row: SegmentRow, batch: SortedBatch) -> bool:
         """Return whether a connection was over before a packet, or at it."""

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kdiag.exchange.model import Connection, Gap, Sighting, TlsFault
-from kdiag.exchange.secrets.redaction import first_bytes
 from kdiag.pcap.content import Content, Surroundings, Unresolved
 from kdiag.pcap.ending import Ending
 from kdiag.pcap.kafka.frame_cutter import TLS_INSTEAD
@@ -589,22 +588,10 @@ class Flow:
                 if skip.offset <= _LENGTH_BYTES:  # nothing is missing: all of them are TLS
                     return
         else:
-            side = client if direction == "request" else 1 - client
-            self._ending.misread(side, skip.time_ns)
-        gap = Gap(
-            connection=self.connection,
-            direction=direction,
-            time_ns=skip.time_ns,
-            offset=skip.offset,
-            size=skip.size,
-            reason=skip.why,
-            packet=skip.start.packet,
-            starts_with=first_bytes(skip.start.data),
-            is_fault=skip.is_fault,
-        )
+            self._ending.misread(client ^ (direction != "request"), skip.time_ns)
         self.connection.not_understood += 1
         self.connection.not_understood_bytes += skip.size
-        self._around.gaps.append(gap)
+        self._around.gaps.append(skip.gap(self.connection, direction))
 
 
 def _new_tracker() -> "TcpTracker":

@@ -11,21 +11,29 @@ The oldest are those whose last packet is longest ago. Who holds little is spare
 less than half the average cannot be the cause.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Protocol, TypeVar
 
 import msgspec
+import numpy as np
 
 from kdiag.pcap.kafka.matching import DEFAULT_MAX_OUTSTANDING, DEFAULT_MAX_OUTSTANDING_BYTES
 from kdiag.pcap.kafka.resync import DEFAULT_MAX_SEARCH_BYTES
+from kdiag.pcap.packets.index import SegmentBatch
 from kdiag.pcap.tcp.reassembly import DEFAULT_MAX_WAITING_BYTES
 from kdiag.pcap.tcp.silence import DEFAULT_IDLE_NS
+from kdiag.pcap.tcp.sorted_batch import SYN
 from kdiag.wire.frame import DEFAULT_MAX_FRAME_BYTES
 
 DEFAULT_MAX_MEMORY_BYTES: Final = 512 << 20
 CONNECTION_BYTES: Final = 3_300
 """What a connection takes that holds no bytes at all; measured."""
 
+FOLLOWED_CONNECTION_BYTES: Final = 12_000
+"""The same of one with a SYN whose TCP is followed."""
+
+_SHARE: Final = 8
+_LEAST_PART_ROWS: Final = 512
 _PACKET_BYTES: Final = 300  # what keeping a packet costs beside its payload
 _COPIES: Final = 3  # a search keeps the bytes it looks at twice, and grows in steps
 _LEFT: Final = 0.75
@@ -78,31 +86,41 @@ class MemoryBudget:
 
     Attributes:
         max_bytes: the budget.
+        connection_bytes: what a connection may take that has just begun.
     """
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
+        self.connection_bytes = CONNECTION_BYTES
         self._measured_bytes = 0
         self._measured_count = 0
         self._fed_bytes = 0
 
-    def may_be_exceeded(
-        self,
-        packets: int,
-        payload_bytes: int,
-        connections: int,
-        connection_bytes: int = CONNECTION_BYTES,
-    ) -> bool:
+    @property
+    def share_bytes(self) -> int:
+        """Return the part of the budget for each kind of what ended connections leave."""
+        return self.max_bytes // _SHARE
+
+    def parts(self, batch: SegmentBatch) -> Iterator[SegmentBatch]:
+        """Yield a batch in parts: the connections that begin in each take a share of the budget.
+
+        The budget is looked at between them, and a flood of SYNs begins 30,000 in one batch.
+        """
+        begin = int(np.count_nonzero(batch.flags & SYN))
+        if begin * self.connection_bytes <= self.share_bytes:
+            return iter((batch,))
+        return batch.parts(max(_LEAST_PART_ROWS, self.share_bytes // self.connection_bytes))
+
+    def may_be_exceeded(self, packets: int, payload_bytes: int, connections: int) -> bool:
         """Add what was read; return whether it is time to measure.
 
         Args:
             packets: how many were read.
             payload_bytes: the bytes in them.
             connections: how many there are now.
-            connection_bytes: what a new one may take.
         """
         self._fed_bytes += packets * _PACKET_BYTES + payload_bytes * _COPIES
-        new = max(0, connections - self._measured_count) * connection_bytes
+        new = max(0, connections - self._measured_count) * self.connection_bytes
         return self._measured_bytes + self._fed_bytes + new > self.max_bytes
 
     def room_bytes(self, holders: Iterable[Holder]) -> int:

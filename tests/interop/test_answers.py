@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from lab_ends.answer_matrix import ALL_ERRORS, BAD, SCRIPTED, CaseEnd, cases, run_matrix
+from lab_ends.rounds.answer_matrix import ALL_ERRORS, BAD, SCRIPTED, CaseEnd, cases, run_matrix
 
 pytestmark = pytest.mark.soak
 

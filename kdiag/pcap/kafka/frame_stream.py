@@ -3,6 +3,8 @@
 from bisect import bisect_right
 from typing import Final, NamedTuple, Protocol
 
+from kdiag.exchange.model import Connection, Gap
+from kdiag.exchange.secrets.redaction import first_bytes
 from kdiag.pcap.kafka.frame_cutter import HEAD_BYTES, FrameCutter, FrameSink, Loss
 from kdiag.pcap.kafka.frame_heuristics import FrameHeuristics
 from kdiag.pcap.kafka.resync import NO_START, Found, FrameSearch, UnreadStart
@@ -44,6 +46,36 @@ class Skip(NamedTuple):
     why: str
     start: UnreadStart
     is_fault: bool = False
+
+    def gap(self, connection: Connection, direction: str) -> Gap:
+        """Return what is reported of them."""
+        return Gap(
+            connection=connection,
+            direction=direction,
+            time_ns=self.time_ns,
+            offset=self.offset,
+            size=self.size,
+            reason=self.why,
+            packet=self.start.packet,
+            starts_with=first_bytes(self.start.data),
+            is_fault=self.is_fault,
+        )
+
+
+class LostPlace(NamedTuple):
+    """Where the next frame begins is not known from here on.
+
+    Attributes:
+        offset: where in the stream the bytes begin of which no frame can be made.
+        searched_from: where the search begins; those before are known to be none.
+        why: the reason.
+        is_fault: whether no broker understands them, either.
+    """
+
+    offset: int
+    searched_from: int
+    why: str
+    is_fault: bool
 
 
 class StreamOwner(Protocol):
@@ -99,18 +131,15 @@ class FrameStream:
         "_behind",
         "_credit",
         "_cutter",
-        "_is_fault",
         "_limits",
-        "_lost_at",
+        "_lost",
         "_offset",
         "_owner",
         "_search",
-        "_searched_from",
         "_sink",
         "_spent_at",
         "_unsearched_bytes",
         "_untold",
-        "_why",
         "is_sure",
         "keeps_places",
         "listener",
@@ -138,10 +167,7 @@ class FrameStream:
         self._limits = limits
         self._owner = owner
         self._offset = 0
-        self._lost_at = 0
-        self._why = ""
-        self._is_fault = False
-        self._searched_from = 0
+        self._lost = LostPlace(0, 0, "", is_fault=False)
         self._cutter = FrameCutter(sink, limits.max_frame_bytes)
         self._search: FrameSearch | None = None
         self._behind: list[Run] = []
@@ -180,15 +206,16 @@ class FrameStream:
         if skip.size:
             self._owner.skip(skip)
 
-    def search(self, why: str, before: UnreadStart = NO_START) -> None:
+    def search(self, why: str, before: UnreadStart = NO_START, *, is_fault: bool = False) -> None:
         """Search for the next frame from the next byte on.
 
         Args:
             why: the reason.
             before: bytes before that of which no frame can be made, either.
+            is_fault: whether no broker understands them.
         """
-        self._lost_at, self._why = self._offset - len(before.data), why
-        self._searched_from = self._offset
+        start = self._offset - len(before.data)
+        self._lost = LostPlace(start, self._offset, why, is_fault)
         self.is_sure = False
         self._tell()
         heuristics = self._owner.heuristics()
@@ -290,12 +317,13 @@ class FrameStream:
             if self.keeps_places:
                 opened.frame.stream_offset = self._offset - LENGTH_BYTES
             return
-        self._is_fault = self.is_sure and size != 0
+        is_fault = self.is_sure and size != 0
         self._credit = min(_MOST_CREDIT, self._credit + self._offset - self._spent_at)
         self._credit -= _LOSS_BYTES
         self._spent_at = self._offset
         self._unsearched_bytes = max(0, -self._credit)
-        self.search(why, UnreadStart(opened.frame.first_packet, opened.prefix))
+        before = UnreadStart(opened.frame.first_packet, opened.prefix)
+        self.search(why, before, is_fault=is_fault)
 
     def _search_in(self, run: Run, search: FrameSearch) -> list[Run]:
         """Search in a run; return what is to be read next, the next run last."""
@@ -320,12 +348,12 @@ class FrameStream:
         self._search = None
         self._cutter = FrameCutter(self._sink, self._limits.max_frame_bytes)
         self._report(found.unread_bytes, found.time_ns, found.unread_start)
-        self._offset = self._searched_from + found.skipped_bytes
+        self._offset = self._lost.searched_from + found.skipped_bytes
         return found
 
     def _report(self, unread: int, time_ns: int, start: UnreadStart) -> None:
         """Report bytes of which no frame can be made, if there are some."""
         if unread:
-            skip = Skip(self._lost_at, unread, time_ns, self._why, start, self._is_fault)
-            self._owner.skip(skip)
-            self._is_fault = False
+            lost = self._lost
+            self._owner.skip(Skip(lost.offset, unread, time_ns, lost.why, start, lost.is_fault))
+            self._lost = lost._replace(is_fault=False)

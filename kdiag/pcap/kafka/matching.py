@@ -13,11 +13,9 @@ So a response whose request was not seen waits for it:
     response 57   waits, 10 s at most
     request  58   ends that              the capture lacks request 57: the response is unmatched
 
-Some frames have no partner. A Produce request with acks=0 is not answered. After SaslHandshake
-version 0 (or, with GSSAPI before Kafka 0.10, from the start) the frames are bare tokens without
-headers, until one is a request again. A request left at the end was not answered.
-
-What may be a part of a login is hidden when it is complete (`exchange.secrets.login`).
+Some frames have no partner: a Produce request with acks=0 is not answered. After SaslHandshake
+version 0 (with GSSAPI before Kafka 0.10, from the start) frames are bare tokens without headers,
+until one is a request again. What may be of a login is hidden once whole (`secrets.login`).
 
 Source: KIP-43 and KIP-152 (SASL tokens and SaslAuthenticate), Kafka's `NetworkClient` (order of
 responses) and `SaslServerAuthenticator`.
@@ -434,9 +432,8 @@ class Matcher:
                 exchange.correlation_id = correlation_id
         if exchange.number < self._last_answered:
             self._collector.note_overtaken(exchange.number)
-            # Where bytes are missing or not understood, an id may be that of another request.
-            connection = self._connection
-            exchange.is_violation = not connection.gaps and not connection.not_understood
+            # With bytes missing or not understood, an id may be that of another request.
+            exchange.is_violation = not self._connection.gaps + self._connection.not_understood
         else:
             self._last_answered = exchange.number
         return exchange
@@ -577,8 +574,7 @@ class Matcher:
             asked: the ids of the requests without a response, where all requests were seen: a
                 response with another id is one that nobody asked for.
         """
-        unmatched = self._collector.unmatched_responses
-        unmatched.learn(self._held)
+        (unmatched := self._collector.unmatched_responses).learn(self._held)
         for number in self._held:
             exchange = unmatched.release(number)
             if exchange is not None and asked is not None and exchange.correlation_id not in asked:

@@ -110,6 +110,7 @@ _KAFKA: Final = (
     frame_heuristics.ResponseHeuristics,
     frame_stream.FrameLimits,
     frame_stream.FrameStream,
+    frame_stream.LostPlace,
     frame_stream.Run,
     matching.ComingFrames,
     matching.ExchangeCollector,

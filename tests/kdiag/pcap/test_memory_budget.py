@@ -196,4 +196,5 @@ def test_new_connections_count_with_what_they_may_take() -> None:
     budget = MemoryBudget(1_000_000)
 
     assert not budget.may_be_exceeded(0, 0, 200)
-    assert budget.may_be_exceeded(0, 0, 200, 12_000)
+    budget.connection_bytes = 12_000
+    assert budget.may_be_exceeded(0, 0, 200)

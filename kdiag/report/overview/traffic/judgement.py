@@ -173,7 +173,7 @@ def _put_answers(traffic: Traffic, row: Row) -> None:
     ledger = AnswerLedger()
     for bits, answers in zip(row["bits"], row["answers"], strict=True):
         ledger.by_bits[bits] += answers
-    ledger.sample = row["sample"]
+    ledger.sample.add(row["sample"])
     traffic.answering.answers.put((row["broker"], _client(row)), ledger)
 
 
