@@ -51,7 +51,7 @@ def _edit(effect: FaultEffect, parts: list[Any], part: Any) -> bool:
 
 
 def _concerned(
-    struct: Any, match: FaultMatch, names: TopicNames
+    struct: Struct, match: FaultMatch, names: TopicNames
 ) -> Iterator[tuple[list[Any], Any]]:
     """Yield the partitions that a fault concerns, each with the list that it is in."""
     for field in fields_of(type(struct)):

@@ -14,6 +14,7 @@ a command runs against it for `LIMIT_S` at most. The verdicts:
     SILENT   it still ran, and had not said the name
     UNTRUE   it said that leaders are gone, and the error says nothing of them
     LOST     it ended with exit code 0, and something was missing
+    CRASHED  an exception escaped from it
 """
 
 import json
@@ -44,10 +45,10 @@ from kdiag.wire.error_code import CODE_BY_NAME
 from kdiag_cli.app import app
 from programs.kdiag_program import Done
 
-LIMIT_S: Final = 9
+LIMIT_S: Final = int(os.environ.get("KDIAG_ANSWER_LIMIT_S", "9"))
 """Five seconds, and what a busy machine takes to begin."""
 ALL_ERRORS: Final = tuple(name for name, code in CODE_BY_NAME.items() if code)
-BAD: Final = frozenset({"SILENT", "UNTRUE", "LOST"})
+BAD: Final = frozenset({"SILENT", "UNTRUE", "LOST", "CRASHED"})
 
 _RECORDS: Final = 40
 _COMMITTED: Final = 5
@@ -74,9 +75,11 @@ _MOVES: Final = frozenset(
     }
 )
 _TIMED_OUT: Final = 6
+_CRASHED: Final = 99
 _MOMENT_S: Final = 0.5
 """How long a command may take to end after it has said what is wrong."""
 _STEP_S: Final = 0.02
+_OPEN_S: Final = 600
 _GONE: Final = ("Metadata", "topics.errorCode", "UNKNOWN_TOPIC_OR_PARTITION")
 """What a broker says of a topic that was deleted: its commits have no lag."""
 _IN_WORDS: Final = {
@@ -282,7 +285,7 @@ def _become(arguments: Sequence[str], files: Sequence[Path]) -> None:
         code = end.code
     except BaseException as error:  # noqa: BLE001 - any other is a fault, which the verdict shows
         sys.stderr.write(f"{error!r}")
-        code = 99
+        code = _CRASHED
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(code if isinstance(code, int) else 1)
@@ -313,9 +316,7 @@ class AnsweringLab:
         )
         self.admin = AdminClient({"bootstrap.servers": self.lab.bootstrap})
         self.writer.init_transactions()
-        self.writer.begin_transaction()
-        self.writer.produce("paid", b"v")
-        self.writer.flush()
+        self._open()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -327,6 +328,9 @@ class AnsweringLab:
         """Run a command against an error that lasts."""
         if "GROUP" in _COMMANDS[case.command]:
             self._commit(group)
+        if case.command == "txn" and monotonic() > self._opened_s + _OPEN_S:
+            self.writer.abort_transaction()
+            self._open()
         self.faults.add(parse_fault(case.fault))
         try:
             until = case.error if case.field else None
@@ -343,6 +347,13 @@ class AnsweringLab:
         limit = f"{LIMIT_S}s"
         return self._kdiag(*texts, "-b", self.lab.bootstrap, "--timeout", limit, until=until)
 
+    def _open(self) -> None:
+        """Open a transaction; a broker ends it after a quarter of an hour at the latest."""
+        self.writer.begin_transaction()
+        self.writer.produce("paid", b"v")
+        self.writer.flush()
+        self._opened_s = monotonic()
+
     def _commit(self, group: str) -> None:
         """Have a group that has read five records."""
         read = [confluent_kafka.TopicPartition("orders", 0, _COMMITTED)]
@@ -358,7 +369,8 @@ class AnsweringLab:
         if not case.field:
             names = _NAMED_FAULTS
         verdicts = {
-            "UNTRUE": not is_move and ("no leader" in text or "who leads" in text),
+            "CRASHED": done.code == _CRASHED,
+            "UNTRUE": case.field and not is_move and ("no leader" in text or "who leads" in text),
             "read": is_whole,
             "LOST": not done.code and case[:3] != _GONE,
             "named": any(each in text for each in names),
