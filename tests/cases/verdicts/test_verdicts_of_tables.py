@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.cases.captures.test_verdicts import FOLDER, VERDICTS, Verdict
+from tests.cases.verdicts.test_verdicts import FOLDER, VERDICTS, Verdict
 
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.run import run

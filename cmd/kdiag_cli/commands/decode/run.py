@@ -209,10 +209,8 @@ class _DecodeRun:
             return None
         printer: Printer
         if options.output == "text":
-            from kdiag_cli.output.exchanges.lines import (  # noqa: PLC0415 - 5 ms
-                ExchangeLines,
-                LineTimes,
-            )
+            from kdiag_cli.output.exchanges.lines import ExchangeLines  # noqa: PLC0415 - 5 ms
+            from kdiag_cli.output.exchanges.times import LineTimes  # noqa: PLC0415 - as above
 
             printer = ExchangeLines(
                 self._output,

@@ -64,7 +64,7 @@ def test_what_has_a_request_or_is_cut_is_none_of_them() -> None:
     assert exchange.response is not None
     cut = cut_frame(METADATA.data, 20)
     assert UnnamedResponses().masks(exchange, cut) is None
-    exchange.api_key = 3
+    exchange.api_key, exchange.version = 3, 9
     assert UnnamedResponses().masks(exchange, exchange.response) is None
 
 

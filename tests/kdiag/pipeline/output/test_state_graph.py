@@ -25,7 +25,7 @@ from spark_runs.kept_state import KEPT_AFTER, Decoding
 from tiers.cases import for_each
 
 STATES = sorted((ROOT / "tests" / "data" / "stream_states").glob("*.state"))
-BUDGET = ["max_bytes", "_measured_bytes", "_measured_count", "_fed_bytes"]
+BUDGET = ["max_bytes", "_measured_bytes", "_measured_count", "_fed_bytes", "connection_bytes"]
 MOMENT = ["packet", "time_ns"]
 VALUES = st.recursive(
     st.none()
@@ -113,7 +113,7 @@ def state_of(*nodes: Any) -> bytes:
 
 def test_a_state_may_be_written_by_hand() -> None:
     """So that what is refused below is refused for what is wrong with it."""
-    nodes = (["object", 1, 5, 0, 0, 0], ["shape", "MemoryBudget", *BUDGET])
+    nodes = (["object", 1, 5, 0, 0, 0, 0], ["shape", "MemoryBudget", *BUDGET])
     assert decode_state(state_of(*nodes), "part-0").max_bytes == 5
     moment = decode_state(state_of(["record", 1, 2, 3], ["shape", "Moment", *MOMENT]), "part-0")
     assert moment == Moment(2, 3)
@@ -134,12 +134,12 @@ def test_a_state_may_be_written_by_hand() -> None:
         [["object", 1], ["shape", "kdiag.lab.security.private_file:PrivateFile"]],
         [["object", 1], ["shape", "ForeignProgram", "name", "_command", "_process"]],
         [["object", 1, 5], ["shape", "MemoryBudget", "max_bytes"]],
-        [["object", 1, 5, 0, 0, 0, 1], ["shape", "MemoryBudget", *BUDGET, "overdue"]],
-        [["object", 1, 5, 0, 0, 0, 1], ["shape", "MemoryBudget", *BUDGET, "__class__"]],
-        [["object", 1, 5, 0, 0], ["shape", "MemoryBudget", *BUDGET]],
+        [["object", 1, 5, 0, 0, 0, 0, 1], ["shape", "MemoryBudget", *BUDGET, "overdue"]],
+        [["object", 1, 5, 0, 0, 0, 0, 1], ["shape", "MemoryBudget", *BUDGET, "__class__"]],
+        [["object", 1, 5, 0, 0, 0], ["shape", "MemoryBudget", *BUDGET]],
         [["object", 1, 2, 3], ["shape", "Moment", *MOMENT]],
         [["record", 1, 2], ["shape", "Moment", *MOMENT]],
-        [["record", 1, 5, 0, 0, 0], ["shape", "MemoryBudget", *BUDGET]],
+        [["record", 1, 5, 0, 0, 0, 0], ["shape", "MemoryBudget", *BUDGET]],
         [["struct", 1, 2, 3], ["shape", "Moment", *MOMENT]],
         [["enum", "CauseKind", "join"]],
         [["enum", "Status", "nonsense"]],

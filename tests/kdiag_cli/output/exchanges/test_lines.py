@@ -20,7 +20,8 @@ from kdiag.exchange.model import (
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kdiag.wire.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from kdiag.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from kdiag_cli.output.exchanges.lines import ExchangeLines, LineTimes
+from kdiag_cli.output.exchanges.lines import ExchangeLines
+from kdiag_cli.output.exchanges.times import LineTimes
 from kdiag_cli.output.terminal import Output, TimeStyle, columns_of
 from recordings.exchange_maker import START_NS, make_batch, make_connection, make_exchange
 from tiers.cases import for_each
