@@ -46,7 +46,6 @@ NOT_CLEAN: Final = frozenset(
         "kdiag/findings/transactions.py",
         "kdiag/lab/fault/fault_key.py",
         "kdiag/probe/tail/open_transactions.py",
-        "kdiag/probe/transactions/search.py",
         "kdiag/report/tables/batches.py",
         "kdiag/report/tables/exchanges.py",
         "kdiag/report/tables/groups.py",

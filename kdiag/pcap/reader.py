@@ -47,7 +47,6 @@ class CaptureReader:
     Pipes come after the files.
 
     Attributes:
-        inputs: the inputs, in the order of their first packets.
         index: finds the segments, and counts the packets.
         secrets: TLS keys that pcapng files brought along.
         drops: packets that the recorders dropped, as pcapng files tell.
@@ -56,7 +55,6 @@ class CaptureReader:
         warnings: what could not be read: an input that ends early or is damaged from some place
             on (everything before was delivered), packets in what nobody here reads.
         files: what was read of each input, in the order in which they were opened.
-        first_ns: when the first packet of the files was captured; None without files.
         total_bytes: size of all inputs as they are stored; None when one is a pipe.
     """
 
@@ -81,8 +79,6 @@ class CaptureReader:
                 none.
         """
         inputs = self._known = _in_order(sources)
-        self.inputs = [known.source for known in inputs]
-        self.first_ns = int(inputs[0].first_ns) if inputs and inputs[0].first_ns < inf else None
         self.index = PacketIndex(separates_networks=separates_networks, tunnel_ports=tunnel_ports)
         self.secrets: list[Secrets] = []
         self.drops = DropCounts()
@@ -96,6 +92,17 @@ class CaptureReader:
         self._windows: list[Window] = []
         self._merged: list[str] = []
         self._bytes_before = 0
+
+    @property
+    def inputs(self) -> list[Source]:
+        """Return the inputs, in the order of their first packets."""
+        return [known.source for known in self._known]
+
+    @property
+    def first_ns(self) -> int | None:
+        """Return when the first packet of the files was captured; None without files."""
+        first = self._known[0].first_ns if self._known else inf
+        return int(first) if first < inf else None
 
     @property
     def addresses(self) -> AddressBook:
@@ -164,24 +171,17 @@ class CaptureReader:
             self._merged.append(window.name)
             file = CaptureFacts(window.name, known.stored_bytes, known.modified_ns)
             self.files.append(file)
-            blocks = self._note_damage(file, read_blocks(window, self.secrets, drops=self.drops))
-            yield from self.time_order.sorted(blocks)
+            damage: list[CaptureError] = []
+            blocks = read_blocks(window, self.secrets, drops=self.drops)
+            blocks = _until_damage(blocks, file, damage)
+            yield from self.time_order.sorted(blocks, is_live=window.is_pipe)
+            for error in damage:
+                self._warn(window.name, error.why, error.offset)
+                file.break_off(error)
             self._windows.remove(window)
             self._bytes_before += window.bytes_read
         if not self._windows:
             self._note_unread()
-
-    def _note_damage(
-        self, file: CaptureFacts, blocks: Iterator[PacketBlock]
-    ) -> Iterator[PacketBlock]:
-        """Yield the blocks of a file up to its end or its damage, and note what it has."""
-        try:
-            for block in blocks:
-                file.add(block.time_ns)
-                yield block
-        except CaptureError as error:
-            self._warn(file.name, error.why, error.offset)
-            file.break_off(error)
 
     def _note_unread(self) -> None:
         """Report the packets that nobody reads, of the inputs that were merged."""
@@ -198,6 +198,18 @@ class CaptureReader:
 
     def _warn(self, name: str, why: str, offset: int | None) -> None:
         self.warnings.append(CaptureError(name, why, offset=offset, packet=self.packets))
+
+
+def _until_damage(
+    blocks: Iterator[PacketBlock], file: CaptureFacts, damage: list[CaptureError]
+) -> Iterator[PacketBlock]:
+    """Yield the blocks of a file up to its end or its damage, and note what it has."""
+    try:
+        for block in blocks:
+            file.add(block.time_ns)
+            yield block
+    except CaptureError as error:
+        damage.append(error)
 
 
 def read_blocks(

@@ -440,8 +440,10 @@ def without_surrogates(value: Any) -> Any:
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, dict):
         return {without_surrogates(key): without_surrogates(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return [without_surrogates(each) for each in value]
+    if isinstance(value, tuple):  # as the entries of Arrow's maps are
+        return tuple(without_surrogates(each) for each in value)
     if isinstance(value, msgspec.Struct):
         return without_surrogates(msgspec.structs.asdict(value))
     return value

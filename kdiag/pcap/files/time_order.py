@@ -10,6 +10,7 @@ their requests. A clock that was set back goes back by more (NTP slews what is l
 then the order in the file is the true one, and stays.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
@@ -41,24 +42,38 @@ class TimeOrder:
         self.late = 0
         self.late_ns = 0
 
-    def sorted(self, blocks: Iterator[PacketBlock]) -> Iterator[PacketBlock]:
-        """Yield the packets of an input; as they come until a time has gone back."""
-        held: PacketBlock | None = None
+    def sorted(
+        self, blocks: Iterator[PacketBlock], *, is_live: bool = False
+    ) -> Iterator[PacketBlock]:
+        """Yield the packets of an input; in blocks as they come until a time has gone back.
+
+        Args:
+            blocks: the packets.
+            is_live: whether blocks must not wait for later ones, before which late packets of
+                these belong: then the first late packets stay where they are.
+        """
+        waiting: deque[PacketBlock] = deque()
+        latest_ns = 0
         is_sorting = False
         for block in blocks:
-            is_sorting = is_sorting or bool((block.time_ns[1:] < block.time_ns[:-1]).any())
-            if not is_sorting:
-                yield block
+            times = block.time_ns
+            if not len(times):
                 continue
-            if held is not None:
-                block = joined([held, block])  # noqa: PLW2901 - what waited goes first
-            block, ready = self._sort(block)  # noqa: PLW2901 - the same packets
-            if ready:
-                yield block.first(ready)
-            rest = block.between(ready, len(block.time_ns))
-            held = joined([rest]) if len(rest.time_ns) else None
-        if held is not None:
-            yield held
+            goes_back = bool(times[0] < latest_ns or (times[1:] < times[:-1]).any())
+            is_sorting = is_sorting or goes_back
+            latest_ns = max(latest_ns, int(times.max()))
+            waiting.append(block)
+            if is_sorting:
+                block, ready = self._sort(joined([*waiting]))  # noqa: PLW2901 - the same packets
+                waiting.clear()
+                if ready:
+                    yield block.first(ready)
+                if ready < len(block.time_ns):
+                    waiting.append(joined([block.between(ready, len(block.time_ns))]))
+                continue
+            while waiting and (is_live or waiting[0].time_ns[-1] < latest_ns - MAX_LATE_NS):
+                yield waiting.popleft()
+        yield from waiting
 
     def _sort(self, block: PacketBlock) -> tuple[PacketBlock, int]:
         """Return a block in order, and how many of its packets no later block comes before."""

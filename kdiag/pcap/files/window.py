@@ -66,6 +66,10 @@ class _RawInput(io.RawIOBase):
         self._ahead = b""
         self._poll = _poll_pipe(file)
 
+    @property
+    def is_pipe(self) -> bool:
+        return self._poll is not None
+
     def readable(self) -> bool:
         return True
 
@@ -201,6 +205,11 @@ class Window:
             self._fill = _unpacked(self._raw)
         except _READ_ERRORS as error:
             self._failure = error
+
+    @property
+    def is_pipe(self) -> bool:
+        """Return whether more may come at any time: nothing should wait for it."""
+        return self._raw.is_pipe
 
     @property
     def is_compressed(self) -> bool:

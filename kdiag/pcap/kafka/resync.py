@@ -90,9 +90,7 @@ class FrameSearch:
         self._max_bytes = max_bytes
         self._dropped_bytes = 0
         self._dropped_unread = len(before.data)
-        self._edges = [0]
-        self._data = bytearray()
-        self._holes: list[int] = []
+        self._kept = SearchedBytes(bytearray(), [0], [])
         self._looked_at = 0
         self._candidates: list[Candidate] = []
 
@@ -104,16 +102,12 @@ class FrameSearch:
     def held_bytes(self) -> int:
         """Return what the kept bytes take: they are here twice, in pieces and in one that grows."""
         overhead = len(self.pieces) * _PIECE_OVERHEAD_BYTES
-        return len(self._data) * 5 // 2 + overhead + len(self._candidates) * _CANDIDATE_BYTES
+        return len(self._kept.data) * 5 // 2 + overhead + len(self._candidates) * _CANDIDATE_BYTES
 
     @property
     def unread_bytes(self) -> int:
         """Return how many bytes came, of which nothing could be made."""
         return self._dropped_unread + sum(len(piece.data) for piece in self.pieces)
-
-    @property
-    def _kept(self) -> SearchedBytes:
-        return SearchedBytes(self._data, self._edges, self._holes)
 
     def add_segments(self, segments: Segments, first: int, last: int, known: int = 0) -> int:
         """Search the next bytes of the direction; return the segment after the last one read."""
@@ -137,7 +131,7 @@ class FrameSearch:
     def flush(self) -> None:
         """Accept a candidate that nothing but the end of the stream leaves without proof."""
         for candidate in sorted(self._candidates, key=lambda each: each.start):
-            if candidate.stop > len(self._data):
+            if candidate.stop > len(self._kept.data):
                 continue
             if self._heuristics.proof(self._kept, candidate, is_over=True) > 0:
                 self._end(candidate.start, self.pieces[-1].packet)
@@ -145,8 +139,8 @@ class FrameSearch:
 
     def _end(self, place: int, known: int) -> None:
         """Stop searching: a frame starts at `place`."""
-        first = bisect_left(self._edges, place + 1) - 1
-        skip = place - self._edges[first]
+        first = bisect_left(self._kept.edges, place + 1) - 1
+        skip = place - self._kept.edges[first]
         pieces = self.pieces[first:]
         pieces[0] = pieces[0].part(skip, pieces[0].size)
         unread = self.unread_bytes - sum(len(piece.data) for piece in pieces)
@@ -161,22 +155,22 @@ class FrameSearch:
             return
         self.unread_start = self.unread_start.then(piece.packet, piece.data)
         self.pieces.append(piece)
-        self._data += piece.data
+        self._kept.data.extend(piece.data)
         if len(piece.data) < piece.size:
-            self._holes.append(len(self._data))
-            self._data += bytes(piece.size - len(piece.data))
-        self._edges.append(len(self._data))
-        if len(self._data) + len(self.pieces) * _PIECE_OVERHEAD_BYTES > self._max_bytes:
+            self._kept.holes.append(len(self._kept.data))
+            self._kept.data.extend(bytes(piece.size - len(piece.data)))
+        self._kept.edges.append(len(self._kept.data))
+        if len(self._kept.data) + len(self.pieces) * _PIECE_OVERHEAD_BYTES > self._max_bytes:
             self._drop((len(self.pieces) + 1) // 2)
 
     def _drop(self, count: int) -> None:
         """Forget the first pieces and the candidates that start in them."""
-        size = self._edges[count]
+        size = self._kept.edges[count]
         self._dropped_unread += sum(len(piece.data) for piece in self.pieces[:count])
         del self.pieces[:count]
-        del self._data[:size]
-        self._edges = [edge - size for edge in self._edges[count:]]
-        self._holes = [hole - size for hole in self._holes if hole >= size]
+        del self._kept.data[:size]
+        self._kept.edges[:] = [edge - size for edge in self._kept.edges[count:]]
+        self._kept.holes[:] = [hole - size for hole in self._kept.holes if hole >= size]
         self._dropped_bytes += size
         self._looked_at = max(0, self._looked_at - size)
         self._candidates = [each.moved(-size) for each in self._candidates if each.start >= size]
@@ -184,14 +178,16 @@ class FrameSearch:
 
     def _look(self) -> None:
         """Find candidates among the places that were not looked at."""
-        stop = len(self._data) - self._heuristics.head_bytes() + 1
+        stop = len(self._kept.data) - self._heuristics.head_bytes() + 1
         if stop <= self._looked_at:
             return
-        low = bisect_left(self._edges, self._looked_at)
-        aligned = set(self._edges[low : bisect_left(self._edges, stop)])
-        places = self._heuristics.places(self._data, self._looked_at, stop)
+        low = bisect_left(self._kept.edges, self._looked_at)
+        aligned = set(self._kept.edges[low : bisect_left(self._kept.edges, stop)])
+        places = self._heuristics.places(self._kept.data, self._looked_at, stop)
         for place in sorted(aligned.union(places)):
-            candidate = self._heuristics.candidate(self._data, place, is_aligned=place in aligned)
+            candidate = self._heuristics.candidate(
+                self._kept.data, place, is_aligned=place in aligned
+            )
             if candidate is not None and not candidate.ready:
                 stop = place
                 break
@@ -207,7 +203,7 @@ class FrameSearch:
 
     def _proved(self) -> int | None:
         """Return the start of the candidate whose proof ends first, if one is proved."""
-        size = len(self._data)
+        size = len(self._kept.data)
         proved: list[tuple[int, int]] = []
         while self._candidates and self._candidates[0].ready <= size:
             candidate = heappop(self._candidates)
@@ -224,5 +220,5 @@ class FrameSearch:
     def _is_bordered(self, candidate: Candidate) -> bool:
         """Return whether the borders of segments prove a candidate."""
         return all(
-            is_border(self._edges, place) for place in (candidate.start, candidate.stop)
+            is_border(self._kept.edges, place) for place in (candidate.start, candidate.stop)
         ) and self._heuristics.stands_alone(self._kept, candidate)

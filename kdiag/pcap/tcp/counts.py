@@ -65,10 +65,8 @@ class Counts(msgspec.Struct):
 
     def note_order(self, order: ResponseOrder) -> None:
         """Note what was seen of the order of responses so far."""
-        self.overtaken, self.first_overtaken = order.overtaken, order.first_overtaken
-        self.early, self.first_early = order.early, order.first_early
-        self.skew_ns = order.skew_ns
-        self.violations, self.first_violation = order.violations, order.first_violation
+        for name in ResponseOrder.__annotations__:
+            setattr(self, name, getattr(order, name))
 
     def add(self, connection: Connection, overlap_mismatches: int, strays: int) -> None:
         """Add those of a connection that has ended."""

@@ -108,6 +108,7 @@ _KAFKA: Final = (
     frame_heuristics.Candidate,
     frame_heuristics.RequestHeuristics,
     frame_heuristics.ResponseHeuristics,
+    frame_heuristics.SearchedBytes,
     frame_stream.FrameLimits,
     frame_stream.FrameStream,
     frame_stream.LostPlace,

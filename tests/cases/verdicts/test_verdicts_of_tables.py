@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.cases.verdicts.test_verdicts import FOLDER, VERDICTS, Verdict
 
 from kdiag.pipeline.job import Job
 from kdiag.pipeline.run import run
 from kdiag.report.tables.catalog import TableChoice
 from programs.kdiag_program import kdiag
+from tests.cases.verdicts.test_verdicts import FOLDER, VERDICTS, Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

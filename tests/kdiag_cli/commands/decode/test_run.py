@@ -98,7 +98,7 @@ def test_a_frame_that_is_cut_or_malformed_makes_the_result_partial(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit code 8, if the exchange is one of those that were asked for."""
-    broken = request_bytes(HeartbeatRequest(group_id="g"), 3) + b"\x00"
+    broken = request_bytes(HeartbeatRequest(group_id="g"), 3)[:-1]
     answer = response_bytes(HeartbeatResponse(), 3)
     capture = write_capture(tmp_path, (False, broken), (True, answer))
     assert run(DecodeOptions(inputs=CaptureInputs([capture]))) is ExitCode.PARTIAL

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kdiag.clock import ALWAYS, TimeRange
+from kdiag.diagnosis.rebalance.findings import joined
 from kdiag.diagnosis.tcp.worst_connections import WorstConnections
 from kdiag.errors import ReportError
 from kdiag.exchange.line.phrase import count
@@ -132,7 +133,7 @@ def _traffic(database: Database, found: list[Finding]) -> Iterator[str]:
 
 def _groups(database: Database, found: list[Finding]) -> Iterator[str]:
     groups = read_histories(database)
-    found.extend(groups.findings())
+    found[:] = joined(found, groups.findings())
     yield from notes_on(database.runs, _OF_GROUPS)
     if groups.bare:
         untold = ", ".join(sorted(OF_REFUSALS))
