@@ -72,6 +72,8 @@ def texts_of(source: str) -> Iterator[tuple[int, str]]:
 def avoided_in(path: Path) -> list[str]:
     """Return the places of a file where a text has a word that is avoided."""
     source = path.read_text(encoding="utf-8")
+    if not AVOIDED.search(source):
+        return []
     if path.suffix == ".md":
         texts: Iterator[tuple[int, str]] = iter(enumerate(source.splitlines(), 1))
     else:

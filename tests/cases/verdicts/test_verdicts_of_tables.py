@@ -72,6 +72,7 @@ def check_page(verdict: Verdict, source: Path, file: Path) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("verdict", VERDICTS, ids=ids(VERDICTS))
 def test_tables_name_the_cause_first(verdict: Verdict, tmp_path: Path) -> None:
     """As `decode --summary` does of the capture."""
@@ -86,7 +87,7 @@ def test_tables_without_bodies_name_the_cause_first(verdict: Verdict, tmp_path: 
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("verdict", FEW, ids=ids(FEW))
+@pytest.mark.parametrize("verdict", FEW[:1], ids=ids(FEW[:1]))
 def test_a_page_names_the_cause_first(verdict: Verdict, tmp_path: Path) -> None:
     """Of the capture, and of its tables."""
     check_page(verdict, FOLDER / f"{verdict.capture}.pcap", tmp_path / "page.html")
@@ -97,8 +98,10 @@ def test_a_page_names_the_cause_first(verdict: Verdict, tmp_path: Path) -> None:
 @pytest.mark.parametrize("verdict", VERDICTS, ids=ids(VERDICTS))
 def test_every_page_names_the_cause_first(verdict: Verdict, tmp_path: Path) -> None:
     """Of each capture, and of its tables."""
+    tables = make_tables(verdict, tmp_path / "tables")
+    check_tables(verdict, tables)
     check_page(verdict, FOLDER / f"{verdict.capture}.pcap", tmp_path / "page.html")
-    check_page(verdict, make_tables(verdict, tmp_path / "tables"), tmp_path / "of_tables.html")
+    check_page(verdict, tables, tmp_path / "of_tables.html")
 
 
 def check_spark(verdict: Verdict, spark: "SparkSession", folder: Path) -> None:

@@ -10,6 +10,7 @@ from kdiag.wire.api.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
+from kdiag.wire.api.describe_log_dirs import DescribeLogDirsResponse
 from kdiag.wire.api.describe_transactions import DescribeTransactionsResponse
 from kdiag.wire.api.find_coordinator import (
     Coordinator,
@@ -58,6 +59,7 @@ def coordinating_cluster(count: int = 3) -> Iterator[ScriptedCluster]:
         ]
         cluster.on("FindCoordinator", name_the_second)
         cluster.on("DescribeConfigs", DescribeConfigsResponse())
+        cluster.on("DescribeLogDirs", DescribeLogDirsResponse())
         cluster.on("DescribeTransactions", DescribeTransactionsResponse())
         cluster.on("ListGroups", ListGroupsResponse())
         cluster.on("DescribeGroups", describe_as_dead)

@@ -4,7 +4,7 @@ member           █ waits for JoinGroup  ▒ for SyncGroup
 app …0f3e2b81    ████████████████▒▒······  join 2.1 s, sync 0.3 s
 app …77d1c04a    ···············█▒▒······  join 12 ms, sync 0.3 s  slowest, 2.0 s
 
-slowest: heartbeat 4.0 s, JoinGroup 12 ms    where it was seen when it learned of the rebalance
+slowest 4.0 s + 12 ms    until it learned of the rebalance, where that was seen, and from there
 """
 
 from collections.abc import Sequence
@@ -119,4 +119,4 @@ def _mark(rebalance: Rebalance, phases: Phases) -> str:
     if program_ns is None:
         return f"  slowest, {duration(slowest.wait_ns)}"
     unheard = duration(slowest.wait_ns - program_ns)
-    return f"  slowest: heartbeat {unheard}, JoinGroup {duration(program_ns)}"
+    return f"  slowest {unheard} + {duration(program_ns)}"
