@@ -253,6 +253,7 @@ def test_every_package_has_its_tests_and_every_folder_of_tests_its_package(
     assert {each for each in tested if not (ROOT / source / each).is_dir()} == set()
 
 
+@pytest.mark.thorough
 def test_names_tell_what_is_inside() -> None:
     """No module or folder has a name that could hold anything."""
     parts = {
@@ -321,7 +322,7 @@ def test_what_a_table_needs_reads_no_records() -> None:
     assert {"cramjam", "lz4", "zstandard", "kdiag.wire.records.batch"} & loaded == set()
 
 
-@pytest.mark.thorough
+@pytest.mark.soak
 def test_where_spark_is_missing_its_tests_are_left_out() -> None:
     """Without the extra `dev`, as after the README's commands."""
     program = (

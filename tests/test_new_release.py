@@ -99,6 +99,7 @@ def made_up_kafka() -> Kafka:
     )
 
 
+@pytest.mark.thorough
 def test_every_hand_kept_table_serves_the_newest_kafka() -> None:
     """If this fails, the message is the list of what is to be done."""
     expected = [f"{kind}-{version}" for version in VERSIONS for kind in ("table", "vectors")]

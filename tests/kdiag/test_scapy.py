@@ -290,6 +290,7 @@ def test_a_capture_is_read_as_kdiag_reads_it() -> None:
     assert [each.problem for each in requests + responses if each.problem] == []
 
 
+@pytest.mark.thorough
 def test_packets_read_without_a_session_say_what_is_missing() -> None:
     """A frame that is longer than its segment keeps its header."""
     packets = rdpcap(str(CAPTURES / "produce_consume_group.pcap"))

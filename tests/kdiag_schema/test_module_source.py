@@ -69,6 +69,7 @@ def test_an_unstable_version_is_told() -> None:
     assert "Version 3 is not stable yet." in api_module(unstable, api(17, "response"))
 
 
+@pytest.mark.thorough
 def test_what_has_no_sentence_yet_is_named_at_once() -> None:
     """A new API and a new record say what they are for before they get a module."""
     record = merge_message([schema("PingRecord", "metadata", 99, "0")])

@@ -128,6 +128,7 @@ def check(some: list[Pair], change: str, *, has_syn: bool) -> None:
         assert exchange.response is not None, about
 
 
+@pytest.mark.thorough
 @for_each("has_syn", [True, False])
 @for_each("change", list(CHANGES))
 def test_some_vectors_are_read_however_they_are_changed(change: str, *, has_syn: bool) -> None:

@@ -88,6 +88,7 @@ def test_a_hard_case_gives_what_can_be_known(
     )
 
 
+@pytest.mark.thorough
 def test_duplicates_are_counted(tmp_path: Path) -> None:
     """Segments that were sent twice, or seen twice, brought nothing new the second time."""
     _, _, (sent,) = read(write(retransmitted(), tmp_path / "sent.pcap"))
@@ -133,6 +134,7 @@ def test_tenants_with_the_same_addresses_are_told_apart_where_asked_for(
     assert done.code == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("snap_bytes", [200, 96])
 def test_cut_packets_leave_partial_frames_at_the_right_places(
     snap_bytes: int, tmp_path: Path
@@ -148,6 +150,7 @@ def test_cut_packets_leave_partial_frames_at_the_right_places(
     assert all(each.latency_ns is not None for each in exchanges)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("snap_bytes", [200, 96])
 def test_what_was_captured_of_cut_packets_is_decoded(snap_bytes: int, tmp_path: Path) -> None:
     """Topic, acks and the error code of the response are before the cut; what is not says so."""

@@ -150,7 +150,7 @@ def check_some(folder: Path, numbers: range, *, every: int) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("login_", logins(), ids=lambda each: each.name)
 def test_no_form_of_output_has_a_secret_of_a_recorded_login(login_: Login, tmp_path: Path) -> None:
     """Everything else of the login is there."""

@@ -116,6 +116,7 @@ def test_responses_in_the_captures_that_ship_are_what_their_lost_requests_asked(
     assert found["right"] > 0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.thorough
 @pytest.mark.parametrize("keep", [late, lossy])
 @pytest.mark.skipif(not REFERENCE, reason="KDIAG_REFERENCE is not set")
@@ -128,6 +129,7 @@ def test_responses_in_the_recorded_captures_are_what_their_lost_requests_asked(k
     assert found["right"] > found["unknown"] * 2
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not REFERENCE, reason="KDIAG_REFERENCE is not set")
 @pytest.mark.parametrize(
     ("name", "kinds"),

@@ -202,6 +202,7 @@ CASES: dict[str, Callable[..., None]] = {
 }
 
 
+@pytest.mark.thorough
 @for_each("name", sorted(CASES))
 def test_a_capture_is_read_as_a_broker_reads_it(name: str) -> None:
     """Each has what its clients sent; what is odd about it is said."""

@@ -62,6 +62,7 @@ def records_of(truth: dict[str, Any]) -> dict[str, list[wire_records.Told]]:
     return told
 
 
+@pytest.mark.sampled(35)
 @pytest.mark.thorough
 @pytest.mark.parametrize("truth", params(without=WITHOUT_KEYS + LOSSY))
 def test_the_records_on_the_wire_are_those_that_the_clients_handed_over_and_got(
@@ -93,6 +94,7 @@ def test_the_records_on_the_wire_are_those_that_the_clients_handed_over_and_got(
         assert missing == []
 
 
+@pytest.mark.sampled(35)
 @pytest.mark.thorough
 @pytest.mark.parametrize("truth", params(without=WITHOUT_KEYS + LOSSY))
 def test_nothing_is_partial_or_unmatched_but_what_the_recording_explains(

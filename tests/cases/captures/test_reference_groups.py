@@ -68,6 +68,7 @@ def texts_in(value: object) -> set[str]:
     return set()
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.thorough
 @pytest.mark.parametrize("truth", truths(members_of))
 def test_groups_and_members_are_those_that_the_clients_told(truth: dict[str, Any]) -> None:

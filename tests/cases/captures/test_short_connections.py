@@ -4,6 +4,8 @@ import gc
 import random
 import sys
 
+import pytest
+
 from kdiag.diagnosis.rebalance.capture.capture_events import CaptureEvents
 from kdiag.diagnosis.traffic.traffic import Traffic
 from kdiag.exchange.context.topic_names import TopicNames
@@ -50,6 +52,7 @@ class Watch:
         return sys.getallocatedblocks()
 
 
+@pytest.mark.thorough
 def test_connections_that_ended_leave_nothing_behind() -> None:
     """Each counts; what it took is free again, but for what a last packet may need for a while."""
     watch = Watch()

@@ -82,6 +82,7 @@ def test_those_break_on_kafka_4_whose_requests_lie_below_its_minima(truth: dict[
     assert {row["verdict"] for row in rows} <= {"works", "breaks"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("truth", params())
 def test_clients_and_their_requests_are_those_that_were_counted(truth: dict[str, Any]) -> None:
     """By the walker that reads sizes, keys and versions only."""
@@ -151,6 +152,7 @@ def truth_named(name: str) -> dict[str, Any]:
     return truth
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "mechanism"),
     [
@@ -167,6 +169,7 @@ def test_the_sasl_mechanism_is_told(name: str, mechanism: str) -> None:
     assert {row["sasl_mechanism"] for row in rows} == {mechanism}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "codec"), [("java43_gzip", "gzip"), ("java43_zstd", "zstd"), ("java43_none", "none")]
 )
@@ -196,6 +199,7 @@ def test_replication_is_no_consumption() -> None:
     assert {row["flow"] for row in rows} == {"produce", "replicate"}
 
 
+@pytest.mark.thorough
 def test_a_big_message_is_split() -> None:
     """2 MB take some 1,400 segments in each direction."""
     rows = report_rows(tables_in(truth_named("big_message_2mb_java")), "splits")
@@ -205,6 +209,7 @@ def test_a_big_message_is_split() -> None:
     assert most["Fetch", "response"] > 1_000
 
 
+@pytest.mark.thorough
 def test_requests_that_share_a_segment_are_counted() -> None:
     """A kcat asks for the first and the last offset at once, twice, each time in one segment."""
     rows = report_rows(tables_in(truth_named("kcat_group")), "splits")
@@ -215,6 +220,7 @@ def test_requests_that_share_a_segment_are_counted() -> None:
     assert sharing["ListOffsets", "request"]["most_others"] == 1
 
 
+@pytest.mark.thorough
 def test_tiny_requests_are_not_split() -> None:
     """One record in each."""
     truth = truth_named("pipelined_tiny_java")
@@ -225,6 +231,7 @@ def test_tiny_requests_are_not_split() -> None:
     assert (requests["split_frames"], requests["most_segments"]) == (0, 1)
 
 
+@pytest.mark.thorough
 def test_denied_clients_are_named_with_their_errors() -> None:
     """Bob has no ACL."""
     rows = report_rows(tables_in(truth_named("acl_denied_java")), "errors")
@@ -237,6 +244,7 @@ def test_denied_clients_are_named_with_their_errors() -> None:
     }
 
 
+@pytest.mark.thorough
 def test_a_delayed_fetch_is_slow_as_it_was_asked_to_be() -> None:
     """The broker waits 1.5 s for data where there is none."""
     rows = report_rows(tables_in(truth_named("delayed_fetch_java")), "latency", api="Fetch")
@@ -257,6 +265,7 @@ def test_every_table_has_rows_somewhere() -> None:
     assert all(found[name] for name in TABLES if name not in {"records", "tcp"})
 
 
+@pytest.mark.thorough
 def test_what_a_rolling_restart_does_is_in_the_reports() -> None:
     """Each of three brokers refuses connects for a while; clients ask again after its errors."""
     truth = truth_named("rolling_restart_java")
@@ -289,6 +298,7 @@ def test_rebalances_are_those_that_their_members_told_of() -> None:
         assert {row["type"] for row in rows} == {"classic"}, name
 
 
+@pytest.mark.thorough
 def test_what_a_capture_lacks_is_told_of_its_connections() -> None:
     """The recorder was stopped four times, and lost packets; the client lost nothing."""
     lost = report_rows(tables_in(truth_named("capture_drops_java")), "tcp")

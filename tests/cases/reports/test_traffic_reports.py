@@ -67,6 +67,7 @@ def produce(partition: int, *values: bytes, at_ms: int = 0, **facts: Any) -> Exc
     return during(made, at_ms, at_ms + 1)
 
 
+@pytest.mark.thorough
 def test_a_request_behind_another_waits_in_the_queue() -> None:
     """The broker serves one at a time on a connection; what is left is the broker's."""
     rows = report_rows(tables_of_items(heartbeat(0, 100), heartbeat(10, 130)), "slow")
@@ -78,6 +79,7 @@ def test_a_request_behind_another_waits_in_the_queue() -> None:
     assert (rows[0]["queue_us"], rows[0]["broker_us"]) == (90_000, 30_000)
 
 
+@pytest.mark.thorough
 def test_another_connection_does_not_hold_a_request_up() -> None:
     """Each has a queue of its own."""
     other = make_connection(2, connection_id="other")
@@ -152,6 +154,7 @@ def test_hot_keys_are_told_by_what_they_carry() -> None:
     assert sum(row["share_pct"] for row in rows) in range(97, 101)
 
 
+@pytest.mark.thorough
 def test_a_batch_that_is_sent_twice_is_a_retry() -> None:
     """By its sequence; the next one has another."""
     once = {"producer_id": 7, "producer_epoch": 0}
@@ -189,6 +192,7 @@ def test_what_failed_and_is_asked_again_is_a_retry() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_who_asks_for_all_topics_is_told() -> None:
     """No list asks for all; an empty one does so in version 0 alone."""
     one = MetadataRequest(topics=[MetadataRequestTopic(name="orders")])
@@ -213,6 +217,7 @@ def commit(at_ms: int) -> Exchange:
     return during(make_exchange(request, OffsetCommitResponse(), version=8), at_ms, at_ms + 2)
 
 
+@pytest.mark.thorough
 def test_commits_are_counted_by_group_and_second() -> None:
     """Nine intervals of 250 ms are four a second."""
     (row,) = report_rows(
@@ -223,6 +228,7 @@ def test_commits_are_counted_by_group_and_second() -> None:
     assert (row["busiest_second"], row["errors"], row["longest_us"]) == (4, 0, 2_000)
 
 
+@pytest.mark.thorough
 def test_a_connection_that_nobody_can_read_is_in_the_topology() -> None:
     """With its protocol, and the bytes of TCP; below those who say more, here."""
     connection = make_connection(2, connection_id="dark", request_bytes=9, response_bytes=1)
@@ -235,6 +241,7 @@ def test_a_connection_that_nobody_can_read_is_in_the_topology() -> None:
     assert (rows[1]["sent_bytes"], rows[1]["received_bytes"]) == (9, 1)
 
 
+@pytest.mark.thorough
 def test_connections_with_trouble_come_first() -> None:
     """Two of three were never made; another host has none."""
     facts = {"requests": 1, "last_ns": START_NS + MS, "duplicates": 2, "gap_bytes": 5}
@@ -257,6 +264,7 @@ def test_connections_with_trouble_come_first() -> None:
     assert first["retransmits"] is None  # nobody followed it
 
 
+@pytest.mark.thorough
 def test_what_tcp_did_is_added_up_over_connections_and_directions() -> None:
     """Losses and closed windows come first among connections that were made."""
     quiet = TcpFacts(requests=TcpDirection(), responses=TcpDirection())
@@ -285,6 +293,7 @@ def reference(name: str) -> dict[str, pa.Table]:
     return tables_of([FOLDER / f"{name}.pcap"])
 
 
+@pytest.mark.thorough
 @has_reference
 def test_the_quota_of_a_recording_throttles_its_client() -> None:
     """20 kB/s for slow-app: its requests wait for nothing else."""
@@ -296,6 +305,7 @@ def test_the_quota_of_a_recording_throttles_its_client() -> None:
     assert {each["client_id"] for each in slow} == {"slow-app"}
 
 
+@pytest.mark.thorough
 @has_reference
 def test_a_fetch_that_waits_for_more_bytes_is_at_its_limit() -> None:
     """fetch.min.bytes=100000 and fetch.max.wait.ms=1500, as its consumer was told."""
@@ -307,6 +317,7 @@ def test_a_fetch_that_waits_for_more_bytes_is_at_its_limit() -> None:
     assert sum(row["at_limit"] for row in waiting) > 0
 
 
+@pytest.mark.thorough
 @has_reference
 def test_the_keys_of_a_recording_carry_what_was_written() -> None:
     """40 records three times, with values of 567 bytes each time, as their writer said."""

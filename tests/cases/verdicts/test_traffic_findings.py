@@ -68,6 +68,7 @@ def found_in(files: list[Path], keylog: bytes = b"") -> set[str]:
     return {each.id for each in traffic.findings()}
 
 
+@pytest.mark.thorough
 @for_each("capture", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
 def test_what_ships_has_the_findings_that_it_was_made_for(capture: Path) -> None:
     """And no others."""

@@ -208,6 +208,7 @@ def test_when_any_will_do_the_next_is_asked_if_one_fails(
         client.ask_any(QUESTION, FindCoordinatorResponse)
 
 
+@pytest.mark.thorough
 def test_a_question_that_changes_nothing_is_asked_again_of_a_broker_that_answers(
     client: ClusterClient, cluster: ScriptedCluster
 ) -> None:

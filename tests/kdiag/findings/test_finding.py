@@ -78,6 +78,7 @@ def test_the_first_digits_tell_what_a_finding_is_about(rules: dict[str, Rule], p
     assert list(rules) == sorted(rules)
 
 
+@pytest.mark.thorough
 def test_every_rule_has_a_diagnosis_that_finds_it() -> None:
     """What nobody raises would only be read in the help."""
     sources = [*(ROOT / "kdiag").rglob("*.py"), *(ROOT / "cmd/kdiag_cli").rglob("*.py")]

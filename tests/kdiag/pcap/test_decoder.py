@@ -161,6 +161,7 @@ def test_the_result_does_not_depend_on_the_size_of_the_blocks(seed: int) -> None
     assert plain(seven) == plain(all_at_once)
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 2**32))
 def test_reordering_and_repetition_lose_nothing(seed: int) -> None:
     """Without acknowledgments that pass a hole, any shuffle within a connection is put right."""
@@ -344,6 +345,7 @@ def test_a_connection_ends_soon_after_it_was_closed() -> None:
     assert connections(decoder.finish())[0].number == 2
 
 
+@pytest.mark.thorough
 def test_a_late_echo_of_an_ended_connection_is_no_new_one() -> None:
     """A SYN or bytes on the same 4-tuple are."""
     ended = Talk().open().ask(request(1)).tell(response(1)).close()
@@ -411,6 +413,7 @@ def test_memory_stays_bounded_when_nothing_is_answered() -> None:
     assert len(exchanges(decoder.finish())) == 10
 
 
+@pytest.mark.thorough
 def test_an_open_hole_holds_nobody_up_for_ever() -> None:
     """After some thousand packets the others go on, in the same order in any blocks."""
     waiting = Talk(CLIENT + 1).open()

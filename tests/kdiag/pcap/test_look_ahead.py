@@ -78,6 +78,7 @@ def test_pipes_and_open_files_cannot_be_read_twice(capture: Path) -> None:
     assert not can_read_twice([capture.with_name("absent")])
 
 
+@pytest.mark.thorough
 def test_the_client_randoms_of_captures_are_found_across_windows(tmp_path: Path) -> None:
     """Of files; a pipe is read once, so that they are not known beforehand."""
     hello = b"\x16\x03\x01\0\x80\x01\0\0\x7c\x03\x03"

@@ -244,6 +244,7 @@ def test_segments_come_in_blocks_of_bounded_size() -> None:
     assert reader.packets == 500
 
 
+@pytest.mark.thorough
 @for_each("nano", [False, True])
 @for_each("endianness", ["<", ">"])
 def test_files_that_scapy_writes_are_read(tmp_path: Path, nano: bool, endianness: str) -> None:  # noqa: FBT001
@@ -270,6 +271,7 @@ def read_all(sources: Sequence[Source]) -> tuple[int, int, int]:
     return reader.packets, wire_bytes, len(reader.warnings)
 
 
+@pytest.mark.thorough
 def test_every_reference_capture_has_the_packets_and_bytes_that_tshark_counts(
     reference: Path,
 ) -> None:

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from folders import CAPTURES
 from kdiag.exchange.model import Exchange, Status
@@ -82,6 +83,7 @@ def lone(connection_host: str) -> Exchange:
     return exchange
 
 
+@pytest.mark.thorough
 def test_what_others_ask_tells_what_a_response_is() -> None:
     """If they ask between the same hosts, and before one process would have given up waiting."""
     near, far = lone("10.0.0.1"), lone("10.0.0.2")

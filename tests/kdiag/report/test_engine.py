@@ -58,6 +58,7 @@ def test_a_table_that_nobody_has_asked_for_is_empty() -> None:
         assert database.unmade == []
 
 
+@pytest.mark.thorough
 def test_a_relative_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is given on a command line."""
     write(tmp_path / "tables")
@@ -110,6 +111,7 @@ def test_a_wrong_question_is_one_error(sql: str, why: str) -> None:
         ask(database, sql)
 
 
+@pytest.mark.thorough
 def test_a_table_of_an_earlier_release_lacks_columns() -> None:
     """The answer says what to do, where DuckDB guesses at names."""
     older = TABLES | {"exchanges": TABLES["exchanges"].drop_columns(["allowed_wait_ms"])}
@@ -197,6 +199,7 @@ def test_what_does_not_fit_into_memory_goes_to_disk(tmp_path: Path) -> None:
         assert ask(database, sql) == [(1_000_000,)]
 
 
+@pytest.mark.thorough
 def test_what_goes_wrong_while_the_answer_is_read_is_the_same_error() -> None:
     """The last row may be the first that has no such form."""
     with open_tables(TABLES) as database, pytest.raises(ReportError, match="query: "):
@@ -220,6 +223,7 @@ def test_spark_is_asked_in_its_own_words() -> None:
     assert values == {"target": 40_001}
 
 
+@pytest.mark.thorough
 def test_one_exchange_may_be_asked_for_in_full() -> None:
     """Lists and structs come as they are."""
     with open_tables(TABLES) as database:

@@ -88,6 +88,7 @@ def test_a_file_that_is_missing_is_named(folder: Path) -> None:
         open_folder(folder)
 
 
+@pytest.mark.thorough
 def test_a_query_of_what_some_runs_have_not_made_is_told_so() -> None:
     """Streams make no tables of groups; of older releases only what is there is known."""
     groups = ["members", "rebalances"]

@@ -123,6 +123,7 @@ def test_what_is_wrong_is_shown_at_its_place(text: str, start: int, why: str) ->
     assert str(caught.value).splitlines()[-1].index("^") == start + 2
 
 
+@pytest.mark.thorough
 def test_a_condition_of_any_length_ends() -> None:
     """What is too long to be meant is refused."""
     with pytest.raises(ExpressionError, match="longer than"):

@@ -49,6 +49,7 @@ def test_a_record_type_is_that_of_a_kafka(release: str) -> None:
     assert types <= listed
 
 
+@pytest.mark.thorough
 def test_the_record_type_of_a_key_was_its_version_before_4_0() -> None:
     """The bytes before the key's fields are the same int16."""
     records = COORDINATOR_RECORDS["__consumer_offsets"]

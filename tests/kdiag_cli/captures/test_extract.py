@@ -64,6 +64,7 @@ def test_options_choose_the_connections(form: tuple[str, ...], tmp_path: Path) -
     assert "Fetch" not in apis
 
 
+@pytest.mark.thorough
 def test_secrets_can_be_kept(tmp_path: Path) -> None:
     """With the option that shows them elsewhere."""
     done = kdiag("decode", SASL, "--summary", "--show-secrets", "--write", tmp_path / "out.pcap")
@@ -103,6 +104,7 @@ def test_what_can_be_read_only_once_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out.pcap").exists()
 
 
+@pytest.mark.thorough
 def test_an_extract_in_the_folder_that_is_read_is_not_read_itself(tmp_path: Path) -> None:
     """The inputs are those that were there at first."""
     (tmp_path / "in.pcap").write_bytes(ADMIN.read_bytes())

@@ -92,6 +92,7 @@ def test_every_report_that_is_named_exists() -> None:
     assert set(_REPORTS) <= set(RULES)
 
 
+@pytest.mark.thorough
 def test_findings_come_before_the_tables_each_with_its_command() -> None:
     """On stdout; `--fail-on` makes an exit code of them."""
     capture = CAPTURES / "old_versions.pcap"

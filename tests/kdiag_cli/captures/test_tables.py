@@ -56,6 +56,7 @@ def test_options_that_do_not_go_together_are_refused(arguments: tuple[str, ...],
     assert why in done.err
 
 
+@pytest.mark.thorough
 def test_tables_hold_what_was_chosen(tmp_path: Path) -> None:
     """Filters choose exchanges, and gaps and connections are those of the JSON lines."""
     arguments = (CAPTURES / "produce_consume_group.pcap", "--api", "Fetch")

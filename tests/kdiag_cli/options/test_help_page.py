@@ -32,6 +32,7 @@ def options() -> Iterator[str]:
                 yield max(param.opts, key=lambda each: (heading_of(each) != "Options", len(each)))
 
 
+@pytest.mark.thorough
 def test_every_option_has_a_heading() -> None:
     """But for those few that are listed here."""
     assert {each for each in options() if heading_of(each) == "Options"} == UNDER_OPTIONS

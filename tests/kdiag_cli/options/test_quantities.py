@@ -106,6 +106,7 @@ def _nothing_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize(("command", "option", "metavar"), quantities())
 def test_every_option_has_the_grammar_of_its_kind(command: str, option: str, metavar: str) -> None:
@@ -123,6 +124,7 @@ def test_every_option_has_the_grammar_of_its_kind(command: str, option: str, met
         assert option in said, text
 
 
+@pytest.mark.thorough
 def test_the_options_that_must_be_there_are_there() -> None:
     """An option whose metavar is changed does not slip through."""
     found = {(command, option) for command, option, _ in quantities()}

@@ -15,6 +15,7 @@ ACKS = CAPTURES / "acks.pcap"
 REPORTS = ["compat", "latency", "latency_over_time"]
 
 
+@pytest.mark.thorough
 @for_each(
     ("line", "command"),
     [

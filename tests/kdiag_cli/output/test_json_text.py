@@ -35,6 +35,7 @@ def as_utf8(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
+@pytest.mark.thorough
 @given(VALUES | st.text(CONTROLS + READABLE).map(lambda text: {text: [text]}))
 def test_json_in_a_pipe_is_one_line_to_every_reader_and_harmless(value: object) -> None:
     """It is the same document; a terminal that shows it stays as it is."""

@@ -252,6 +252,7 @@ def test_columns_are_counted_as_terminals_do(text: str, columns: int) -> None:
     assert columns_of(padded(text, 9)) == 9
 
 
+@pytest.mark.thorough
 @given(st.text(st.characters(codec="utf-8")), st.integers(-1, 30))
 def test_a_clipped_text_fits(text: str, width: int) -> None:
     """Whatever its characters are; what fits stays."""

@@ -79,6 +79,7 @@ def test_a_value_of_another_kind_is_told_with_file_and_line(
     assert str(error.value).startswith("its.name (a.properties:7): ")
 
 
+@pytest.mark.thorough
 @given(st.sampled_from(sorted(NUMBERS)), st.text(max_size=30))
 def test_a_number_is_read_or_refused(key: str, text: str) -> None:
     """Nothing else escapes."""

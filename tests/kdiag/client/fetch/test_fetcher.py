@@ -287,6 +287,7 @@ def test_an_error_of_the_session_begins_it_again(cluster: LogCluster) -> None:
         assert fetcher.take_notices() == []
 
 
+@pytest.mark.thorough
 def test_rights_that_are_withdrawn_are_told_once(cluster: LogCluster) -> None:
     """And the partition waits."""
     log = one_log(cluster, b"a")

@@ -41,6 +41,7 @@ def found(
         return look_up(client, dict.fromkeys(leaders, timestamp), leaders, is_committed_only=True)
 
 
+@pytest.mark.thorough
 def test_the_first_the_last_and_the_one_at_a_time_are_found(cluster: LogCluster) -> None:
     """The last is the last stable one; no record at a time is -1."""
     assert found(cluster, EARLIEST) == {FIRST: FoundOffset(0), SECOND: FoundOffset(7)}

@@ -181,6 +181,7 @@ def test_a_deadline_ends_the_search_for_a_coordinator(
         member.committed(BOTH, cluster.now() + 20 * NS_PER_MS)
 
 
+@pytest.mark.thorough
 def test_a_transaction_that_stays_open_is_said_after_a_moment(
     cluster: ConsumerCluster, member: ConsumerCoordinator
 ) -> None:

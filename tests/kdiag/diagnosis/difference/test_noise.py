@@ -110,6 +110,7 @@ def test_many_comparisons_are_corrected() -> None:
     assert corrected([0.9, 0.8]) == [1, 1]
 
 
+@pytest.mark.thorough
 def test_noise_alone_is_seldom_called_a_difference() -> None:
     """Of 300 pairs of series whose neighbours are alike 1 of 100 differs by the whole rule."""
     chance = random.Random(7)

@@ -116,6 +116,7 @@ def test_acks_0_is_found() -> None:
     assert finding.evidence["exchange"] == 2
 
 
+@pytest.mark.thorough
 def test_text_that_is_not_compressed_is_found() -> None:
     """From a megabyte on; what is random already is not, nor what is compressed."""
     text = b"the quick brown fox jumps over the lazy dog " * 1_000

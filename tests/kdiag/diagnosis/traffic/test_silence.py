@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from kdiag.diagnosis.traffic.silence import Silence
 from kdiag.exchange.model import Exchange, Status, UnansweredReason
 from kdiag.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -82,6 +84,7 @@ def test_answers_that_the_capture_lacks_prove_nothing() -> None:
     assert found([*BEFORE, *lost, AFTER]) == []
 
 
+@pytest.mark.thorough
 def test_a_silence_of_long_ago_is_kept_and_answers_are_not() -> None:
     """Of an hour of answers only pauses are left; an answer that comes late cuts one."""
     hour = [asked(15_000 + each * 1_000, 1) for each in range(3_600)]

@@ -1,3 +1,5 @@
+import pytest
+
 from kdiag.exchange.context.topic_names import (
     CLUSTER_METADATA_ID,
     NAMING_REQUESTS,
@@ -33,6 +35,7 @@ def tells_names(cls: type[Struct]) -> bool:
     return any(mentions_of(cls, version).pairs is not None for version in range(low, high + 1))
 
 
+@pytest.mark.thorough
 def test_the_lists_of_apis_that_tell_names_hold_what_the_schemas_say() -> None:
     """No API that gives a topic's id beside its name is missing from the lists."""
     requests = {api.key for api in APIS if tells_names(api.request_class())}

@@ -218,6 +218,7 @@ def test_a_long_record_of_the_metadata_log_shows_no_secret() -> None:
     assert shown["value_start"].startswith("s3cret")
 
 
+@pytest.mark.thorough
 def test_forms_of_records_stay_within_the_allowance() -> None:
     """Many small records take a hundred times their bytes as objects; it is that of one run."""
     run, other = copy_context(), copy_context()

@@ -170,6 +170,7 @@ def test_a_unit_may_be_stated_elsewhere() -> None:
     assert parse_size_bytes("64", bare="M") == parse_size_bytes("64M")
 
 
+@pytest.mark.thorough
 @for_each(
     ("text", "why"),
     [

@@ -114,6 +114,7 @@ def test_an_intact_login_is_read_with_its_token_redacted(version: int) -> None:
     assert all(mask_secrets(each) is each for each in (exchanges[0], exchanges[1], exchanges[3]))
 
 
+@pytest.mark.thorough
 @for_each("frame", [each.data for each in damaged_plain()])
 def test_a_damaged_frame_shows_no_fields_where_the_handshake_is_not_captured(frame: bytes) -> None:
     """It may be a login: the capture begins late."""

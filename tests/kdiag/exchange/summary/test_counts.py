@@ -114,6 +114,7 @@ def test_exchanges_like_others_are_counted_without_being_read() -> None:
     assert (summary.exchanges, summary.errors) == (100, {"REBALANCE_IN_PROGRESS": 100})
 
 
+@pytest.mark.thorough
 def test_a_connection_that_ended_is_not_known_any_more() -> None:
     """Whoever watched it is let go; the others are counted on."""
     summary, kept = Summary(TopicNames()), []

@@ -161,6 +161,7 @@ def described(lab: LabCluster, node: int = 0) -> MetadataResponse:
         return client.ask(MetadataRequest(topics=None), MetadataResponse, 12)
 
 
+@pytest.mark.thorough
 def test_several_brokers_tell_the_same_and_each_listens_by_itself() -> None:
     """Partitions are spread over them; `bootstrap.servers` has all."""
     topics = (NewTopic("orders", 3, 3),)

@@ -34,6 +34,7 @@ def test_topics_get_records_that_look_like_something(lab: LabCluster) -> None:
     assert {partition for each in partitions.values() for partition in each} == {0, 1}
 
 
+@pytest.mark.thorough
 def test_topics_that_have_records_stay_as_they_are() -> None:
     """And the same topic gets the same ones each time."""
     clock = SystemClock()

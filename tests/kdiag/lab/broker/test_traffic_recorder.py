@@ -68,6 +68,7 @@ def test_a_capture_has_every_exchange(tmp_path: Path, name: str) -> None:
     assert max(sizes) > len(large)
 
 
+@pytest.mark.thorough
 def test_tls_is_recorded_without_it_and_tokens_not_at_all(tmp_path: Path) -> None:
     """Whoever reads the file learns no password."""
     path = tmp_path / "lab.pcap"

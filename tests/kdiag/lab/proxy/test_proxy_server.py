@@ -17,6 +17,7 @@ from programs.kdiag_program import kdiag
 CLOCK = SystemClock()
 
 
+@pytest.mark.thorough
 def test_it_logs_in_to_the_cluster_for_its_clients(tmp_path: Path) -> None:
     """By TLS and SASL; they speak plaintext to it."""
     jaas = (

@@ -68,6 +68,7 @@ def test_a_follower_that_was_away_catches_up(lab: SteppedLab) -> None:
     assert lab.contents(ORDERS) == [[(0, 0), (1, 0), (2, 0)]] * 3
 
 
+@pytest.mark.thorough
 def test_a_follower_whose_offsets_are_deleted_begins_where_the_leader_does(
     lab: SteppedLab,
 ) -> None:

@@ -271,6 +271,7 @@ def lab() -> Iterator[SteppedLab]:
         yield running
 
 
+@pytest.mark.thorough
 def test_a_follower_that_lags_holds_up_acks_all_until_it_is_not_in_sync(lab: SteppedLab) -> None:
     """Then those that are suffice; it is in sync again as soon as it has what they have."""
     lab.paused = {3}
@@ -300,6 +301,7 @@ def test_acks_all_is_refused_while_too_few_are_in_sync(lab: SteppedLab) -> None:
     assert lab.ends(ORDERS) == [(1, 1), (1, 1)]
 
 
+@pytest.mark.thorough
 def test_who_waits_for_replicas_is_told_when_another_leads(lab: SteppedLab) -> None:
     """The partition is no longer led from there."""
     lab.paused = {2, 3}

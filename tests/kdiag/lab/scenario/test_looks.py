@@ -1,9 +1,12 @@
+import pytest
+
 from kdiag.clock import SystemClock
 from kdiag.lab.plugin.kafka_lab import KafkaLab
 from kdiag.lab.scenario.looks import LabLooks
 from kdiag.lab.scenario.scenario import WantedFinding
 
 
+@pytest.mark.thorough
 def test_each_look_tells_what_its_command_tells(lab: KafkaLab) -> None:
     """Of a lab in order nothing; of a group that is not there that it is not."""
     looks = LabLooks(lab, SystemClock())

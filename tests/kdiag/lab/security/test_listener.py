@@ -131,6 +131,7 @@ def test_librdkafka_is_told_that_its_password_is_wrong(lab: LabCluster, certific
     assert "Authentication failed" in errors[0].str()
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
 def test_kafka_python_is_let_in(lab: LabCluster, certificates: Path, mechanism: str) -> None:
@@ -160,6 +161,7 @@ def test_tls_lets_nobody_in_without_a_certificate_where_it_is_required(
     assert "certificate" in done.err
 
 
+@pytest.mark.thorough
 def test_librdkafka_sets_a_password_for_scram(lab: LabCluster, certificates: Path) -> None:
     """And whoever knows it is let in; whoever is not there any more is not."""
     admin = foreign_admin.AdminClient({"bootstrap.servers": lab.bootstrap})

@@ -64,6 +64,7 @@ def test_a_token_is_used_again_while_it_is_fresh(issuer: TokenIssuer) -> None:
     assert len(issuer.asked) == 6
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("answer", "why", "fix"),
     [
@@ -90,6 +91,7 @@ def test_an_answer_without_a_token_is_told(
     assert len(issuer.asked) == 1
 
 
+@pytest.mark.thorough
 def test_a_refusal_tells_the_providers_reason_and_no_secret(issuer: TokenIssuer) -> None:
     """Whose client it is, and not its secret, is what people need to see."""
     wrong = ProviderToken(ClientCredentials(issuer.url, "kdiag", "guess"), NS_PER_S, ManualClock())
@@ -101,6 +103,7 @@ def test_a_refusal_tells_the_providers_reason_and_no_secret(issuer: TokenIssuer)
     assert "'kdiag' at http://127.0.0.1" in repr(wrong)
 
 
+@pytest.mark.thorough
 def test_who_cannot_be_reached_is_told() -> None:
     """Nobody listens, or nobody answers; what may be secret in the address is not shown."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -113,6 +116,7 @@ def test_who_cannot_be_reached_is_told() -> None:
         source(f"http://127.0.0.1:{port}/t").token()
 
 
+@pytest.mark.thorough
 def test_a_provider_is_trusted_by_its_certificate(tmp_path: Path) -> None:
     """By the system's authorities, or by those of `https.ca.location`."""
     authority = make_authority("provider's authority")

@@ -67,6 +67,7 @@ def test_a_jwt_without_a_sensible_expiry_has_none(claims: object) -> None:
     assert expiry_ns(jwt_of(claims)) is None
 
 
+@pytest.mark.thorough
 @given(st.text(max_size=40) | st.binary(max_size=40).map(lambda data: f"a.{data.hex()}.b"))
 def test_any_text_may_be_asked_for_its_expiry(token: str) -> None:
     """An opaque token has none."""

@@ -52,6 +52,7 @@ def shake_hands(client: TlsSettings, server: TlsSettings) -> None:
         ends.shake_hands()
 
 
+@pytest.mark.thorough
 @for_each("trust", ["truststore.jks", "truststore.p12"])
 @for_each("own", ["keystore.jks", "keystore.p12"])
 def test_javas_stores_serve_both_ends(trust: str, own: str) -> None:
@@ -99,6 +100,7 @@ def test_a_folder_of_certificates_can_be_trusted(tmp_path: Path) -> None:
     shake_hands(TlsSettings(truststore_location=str(tmp_path)), SERVING)
 
 
+@pytest.mark.thorough
 def test_without_a_trust_store_the_system_is_trusted() -> None:
     """The same certificates are trusted as by any program on this machine."""
     context = client_context(TlsSettings())

@@ -145,6 +145,7 @@ def test_a_large_write_goes_in_pieces_that_the_socket_takes(ends: Ends, buffer_b
     check_large_write(ends)
 
 
+@pytest.mark.thorough
 def test_a_large_write_goes_through_tcp(version: str) -> None:
     """As through any socket."""
     with connected_by_tcp(client_of(version), server_side()) as ends:
@@ -166,6 +167,7 @@ def check_large_write(ends: Ends) -> None:
     assert not ends.client.has_pending_writes
 
 
+@pytest.mark.thorough
 def test_bytes_of_a_file_are_read_and_encrypted(ends: Ends, tmp_path: Path) -> None:
     """Step by step, as far as the socket takes them; a file that is cut is an error."""
     path = tmp_path / "log"

@@ -139,6 +139,7 @@ def test_secrets_are_kept() -> None:
     assert secrets == [Secrets(TLS_KEY_LOG, b"CLIENT_RANDOM 1 2\n\n"), Secrets(0x57474B4C, b"wg")]
 
 
+@pytest.mark.thorough
 @for_each("block_bytes", [24, 50, 333, 4096])
 def test_blocks_are_whole_wherever_the_window_ends(block_bytes: int) -> None:
     """Blocks that lie across the end of a window, or are longer than it, are not cut."""

@@ -81,6 +81,7 @@ def test_a_cut_compressed_file_is_read_to_its_end(compress: Callable[[bytes], by
         assert raised.value.offset == len(start)
 
 
+@pytest.mark.thorough
 @PACKED
 def test_damage_in_a_compressed_file_is_a_capture_error(
     compress: Callable[[bytes], bytes],

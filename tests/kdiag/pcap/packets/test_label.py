@@ -83,6 +83,7 @@ def test_a_pseudowire_may_carry_anything() -> None:
     ]
 
 
+@pytest.mark.thorough
 @for_each(
     ("following", "inner"),
     [

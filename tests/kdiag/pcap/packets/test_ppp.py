@@ -1,5 +1,6 @@
 import struct
 
+import pytest
 from scapy.contrib.chdlc import CHDLC
 from scapy.contrib.mpls import MPLS
 from scapy.layers.l2 import Dot1Q
@@ -35,6 +36,7 @@ FRAMES = [
 ]
 
 
+@pytest.mark.thorough
 @for_each(("link_type", "frame"), FRAMES)
 def test_the_ip_packet_inside_ppp_is_found(link_type: int, frame: bytes | Packet) -> None:
     """Whatever framing it has, and however many bytes its protocol takes."""

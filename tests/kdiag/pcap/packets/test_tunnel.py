@@ -92,6 +92,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.thorough
 @for_each("tunnel", TUNNELS.values(), ids=TUNNELS)
 def test_the_inner_packet_is_found(tunnel: Packet) -> None:
     """Whatever the tunnel's header is, the IP packet behind it is read."""

@@ -48,6 +48,7 @@ FRAMES = [
 ]
 
 
+@pytest.mark.thorough
 @for_each(("link_type", "frame"), FRAMES)
 def test_the_ip_packet_inside_a_data_frame_is_found(link_type: int, frame: Packet) -> None:
     """Headers have two sizes or more, and cards put their own in front."""

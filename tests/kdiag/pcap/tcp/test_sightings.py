@@ -81,6 +81,7 @@ def answered(items: Sequence[Item]) -> int:
     return sum(isinstance(item, Exchange) and item.pairing is Status.OK for item in items)
 
 
+@pytest.mark.thorough
 @for_each("rows", BLOCK_ROWS)
 @for_each(("client", "broker"), [(CLIENT, POD), (NODE, BROKER), (NODE, POD)])
 def test_a_connection_before_and_after_nat_is_listed_once(
@@ -146,6 +147,7 @@ OTHERS: dict[str, Callable[[], list[Segment]]] = {
 }
 
 
+@pytest.mark.thorough
 @for_each("rows", BLOCK_ROWS)
 @for_each("name", OTHERS)
 def test_without_evidence_nothing_is_linked(name: str, rows: int) -> None:
@@ -187,6 +189,7 @@ def test_a_connection_without_a_byte_is_linked_when_it_ends(flags: int, rows: in
     assert (len(connections(items)), counts.sightings) == (1, 1)
 
 
+@pytest.mark.thorough
 @for_each("rows", BLOCK_ROWS)
 def test_ends_that_are_used_again_begin_another_connection(rows: int) -> None:
     """The one behind the NAT is linked again, or stands for itself."""

@@ -158,6 +158,7 @@ def test_suites_of_tls_1_2_decrypt(tmp_path: Path, suite: str, options: int) -> 
     assert connection.facts.notes == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_resumed_session_decrypts(tmp_path: Path, version: ssl.TLSVersion) -> None:
     """The shorter handshake of a session that is taken up again is understood and told."""
@@ -309,6 +310,7 @@ def test_a_client_hello_may_come_in_many_records(talk: Talk) -> None:
     assert is_what_was_said(plaintexts)
 
 
+@pytest.mark.thorough
 @given(seed=st.integers(0, 1 << 32))
 def test_damaged_bytes_never_raise_and_never_give_a_wrong_plaintext(talk: Talk, seed: int) -> None:
     """Flipped, cut out, doubled or lost bytes cost records; what does come out was said."""

@@ -56,6 +56,7 @@ def search(path: Path, number: int) -> bytes | None:
     return keylog.master_secret(random_of(number))
 
 
+@pytest.mark.thorough
 @for_each("number", [0, 1, LINES_OF_A_CHUNK, 2 * LINES_OF_A_CHUNK - 1, 3 * LINES_OF_A_CHUNK - 1])
 def test_a_secret_is_found_wherever_it_stands(path: Path, number: int) -> None:
     """At the start, at the end, and where one chunk meets the next; another one is not."""

@@ -336,6 +336,7 @@ def test_numbers_that_go_on_elsewhere_are_written_too(tmp_path: Path) -> None:
     assert Reading(tmp_path / "out.pcap").told() == reading.told()
 
 
+@pytest.mark.thorough
 def test_segments_in_ip_fragments_are_counted_and_left_out(tmp_path: Path) -> None:
     """A packet alone would be of no use."""
     file = tmp_path / "given.pcap"

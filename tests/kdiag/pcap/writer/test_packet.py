@@ -79,6 +79,7 @@ def test_a_syn_tells_segment_size_and_window_scale() -> None:
     assert packet[40:].hex() == "0204ffc3" + "01" + "03030e"
 
 
+@pytest.mark.thorough
 @given(payload=st.binary(max_size=64), flags=st.sampled_from([SYN, ACK]), is_new=st.booleans())
 def test_checksums_come_out_right(payload: bytes, flags: int, is_new: bool) -> None:  # noqa: FBT001 - drawn
     """Summed with its pseudo header, every packet gives the number that RFC 1071 asks for."""

@@ -83,6 +83,7 @@ def test_rows_of_other_times_are_not_made(tmp_path: Path) -> None:
     assert load_plan(uri).parts("exchanges", TimeRange(from_ns=times[-1] + 1)) == []
 
 
+@pytest.mark.thorough
 def test_a_plan_that_nobody_wanted_for_a_day_is_removed(tmp_path: Path) -> None:
     """With what was staged for it, when another is made; others' files stay."""
     (tmp_path / "notes").touch()

@@ -60,6 +60,7 @@ def test_fragments_are_joined_over_splits(fragmented: Path, split_bytes: int) ->
     assert sorted(rows_of(read_all(splits))) == expected
 
 
+@pytest.mark.thorough
 def test_a_range_of_times_leaves_out_other_packets(tmp_path: Path) -> None:
     """From the first that is wanted to before the last."""
     file = write(base(), tmp_path / "a.pcap")

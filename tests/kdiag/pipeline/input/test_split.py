@@ -61,6 +61,7 @@ def test_a_split_of_pcapng_knows_the_interfaces_of_its_section(
     assert np.concatenate([block.time_ns for block in packets]).tolist() == times_of(two_sections)
 
 
+@pytest.mark.thorough
 @for_each("split_bytes", SPLIT_BYTES)
 def test_no_packet_lags_more_than_its_split_says(split_bytes: int, tmp_path: Path) -> None:
     """Behind any other of the run: one that was moved, and those of a file that began earlier."""

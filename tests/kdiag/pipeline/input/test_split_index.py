@@ -163,6 +163,7 @@ def test_a_lookup_does_not_walk_through_all_splits() -> None:
     assert seconds(lambda: [list(index.later(0, last.first_ns)) for _ in range(100)]) < 1
 
 
+@pytest.mark.thorough
 def test_a_later_split_is_any_with_a_later_time() -> None:
     """Hosts' captures follow each other though their times overlap."""
     splits = [

@@ -205,6 +205,7 @@ def test_a_state_of_the_first_format_is_refused_with_its_release() -> None:
         decode_state(file.read_bytes(), str(file))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file", STATES[1:], ids=lambda file: file.stem)
 def test_a_state_of_each_format_that_is_data_goes_on_here(file: Path) -> None:
     """As if this release had decoded all of the capture."""

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from folders import CAPTURES
 from kdiag.exchange.model import Exchange
@@ -10,6 +11,7 @@ from kdiag.pipeline.rows.frames import FRAMES, frame_row, read_exchanges, row_by
 from kdiag.pipeline.rows.packets import MappedFiles
 
 
+@pytest.mark.thorough
 def test_exchanges_come_back_as_they_were() -> None:
     """With their frames to the last byte; of the connection, what rows tell of it."""
     for file in sorted(CAPTURES.glob("*.pcap")):

@@ -20,6 +20,7 @@ def frames() -> list[pa.RecordBatch]:
     return decoded([CAPTURE], 3, 1 << 14)["frames"]
 
 
+@pytest.mark.thorough
 def test_the_rows_of_a_group_are_those_of_one_process(
     frames: list[pa.RecordBatch],
 ) -> None:

@@ -1,3 +1,5 @@
+import pytest
+
 from folders import CAPTURES
 from kdiag.diagnosis.rebalance.capture.exchange_events import (
     BrokersSeen,
@@ -16,6 +18,7 @@ from kdiag.pipeline.rows.sightings import OF_ALL, OF_GROUPS, read_sightings, sig
 from spark_runs.pipeline_parts import GROUP_PARTS, decoded, told_of
 
 
+@pytest.mark.thorough
 def test_what_was_told_is_divided_by_groups() -> None:
     """A group is in one part; what names none is for all."""
     told = told_of(decoded([CAPTURES / "rebalance.pcap"], 3, 1 << 14)["frames"])

@@ -31,6 +31,7 @@ def test_an_own_topic_has_two_partitions_for_each_broker() -> None:
     assert int(settings.configs["retention.bytes"]) < 1 << 30
 
 
+@pytest.mark.thorough
 def test_the_partitions_that_are_read_are_filled(
     client: ClusterClient, cluster: LoadedCluster
 ) -> None:

@@ -262,6 +262,7 @@ def test_what_probes_have_left_is_found(cluster: ScriptedCluster) -> None:
     assert facts.unlisted == {2: "COORDINATOR_LOAD_IN_PROGRESS"}
 
 
+@pytest.mark.thorough
 def test_coordinators_are_asked_once_which_session_timeouts_they_take(
     cluster: ScriptedCluster,
 ) -> None:

@@ -96,6 +96,7 @@ def test_a_group_without_a_type_is_classic(cluster: ScriptedCluster) -> None:
     assert facts.groups == {"orders": GroupState("classic", "")}
 
 
+@pytest.mark.thorough
 def test_many_keys_are_one_request(cluster: ScriptedCluster) -> None:
     """A thousand groups take two requests to each broker."""
     keys = [f"group-{number}" for number in range(1000)]
@@ -277,6 +278,7 @@ def test_a_configuration_that_may_not_be_read_is_not_needed(cluster: ScriptedClu
     assert report.partition.min_isr is None
 
 
+@pytest.mark.thorough
 def test_only_some_brokers_may_be_asked(cluster: ScriptedCluster) -> None:
     """Who knows that the others cannot be reached does not wait for them again."""
     with cluster.client() as client:

@@ -65,6 +65,7 @@ def test_a_partition_that_is_gone_says_so(cluster: GroupCluster, client: Cluster
     assert there.count == 1
 
 
+@pytest.mark.thorough
 def test_records_that_do_not_come_are_unknown_and_not_none(
     cluster: GroupCluster, client: ClusterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -209,6 +209,7 @@ def test_a_coordinator_that_hangs_is_waited_for_once(
     assert len(cluster.brokers[1].asked("OffsetFetch")) == (api == "OffsetFetch")
 
 
+@pytest.mark.thorough
 def test_a_question_to_any_broker_goes_to_a_second_one(
     cluster: GroupCluster, client: ClusterClient
 ) -> None:

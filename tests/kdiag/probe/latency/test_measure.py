@@ -183,6 +183,7 @@ def test_what_brokers_refuse_is_counted_by_its_name(cluster: WritableCluster) ->
     assert results.has_latencies
 
 
+@pytest.mark.thorough
 def test_a_run_ends_when_it_has_moved_enough(cluster: WritableCluster) -> None:
     """The limit is a number of bytes, written and fetched."""
     results = measured(cluster, PLAN._replace(max_bytes=2000))

@@ -392,6 +392,7 @@ def test_a_leader_that_has_just_moved_is_asked_again(
     assert tail.take_notices() == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("offsets", [["0"], ["-5"]])
 def test_a_batch_that_is_damaged_in_the_log_is_reported_and_the_others_are_read(
     client: ClusterClient, cluster: LogCluster, offsets: Sequence[str]

@@ -191,6 +191,7 @@ def test_where_a_member_starts_is_not_committed_unasked(
     assert cluster.committed == {}
 
 
+@pytest.mark.thorough
 def test_a_first_commit_that_is_refused_for_now_delays_nothing(
     cluster: JoinableCluster, client: ClusterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,6 +291,7 @@ def test_a_log_that_was_cut_may_be_an_error(
     reader.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("api", "answer"),
     [

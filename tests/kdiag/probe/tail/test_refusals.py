@@ -166,6 +166,7 @@ def test_an_error_that_passes_is_not_worth_a_word(error: str) -> None:
         assert read(client) == ([], True)
 
 
+@pytest.mark.thorough
 def test_an_answer_that_cannot_be_read_is_called_so(
     client: ClusterClient, cluster: LogCluster
 ) -> None:

@@ -27,6 +27,7 @@ def tables() -> dict[str, pa.Table]:
     return tables_of([CAPTURES / "rebalance.pcap", CAPTURES / "old_versions.pcap"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_every_question_is_answered(tables: dict[str, pa.Table], name: str) -> None:
     """It says what it answers, and there is something in these captures."""

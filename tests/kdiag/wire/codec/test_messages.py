@@ -152,6 +152,7 @@ def test_every_message_that_kafka_wrote_is_read_and_written_alike(
     assert len(directions) == 2 * len(pairs)
 
 
+@pytest.mark.thorough
 def test_every_header_that_kafka_wrote_is_read_and_written_alike() -> None:
     """Request and response headers equal Kafka's, in the version the catalog gives for each API."""
     for release in VERSIONS:
@@ -187,6 +188,7 @@ PAIR_IDS = [f"{cls.__name__}-v{version}" for cls, version in PAIRS]
 FEW = settings(max_examples=8, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.thorough
 @pytest.mark.sampled(20)
 @pytest.mark.parametrize(("cls", "version"), PAIRS, ids=PAIR_IDS)
 @FEW

@@ -76,6 +76,7 @@ def test_columns_hold_what_the_records_hold(different: list[Record], times: int,
     assert expected * 2 == rows_of(read_joined_columns([packed, packed]))
 
 
+@pytest.mark.thorough
 @given(st.lists(records, min_size=1, max_size=3), st.sampled_from([1, 2, 150]), st.data())
 def test_columns_refuse_what_the_reader_of_records_refuses(
     given_records: list[Record], times: int, data: st.DataObject

@@ -37,6 +37,7 @@ def test_values_are_those_of_the_records(given_records: list[Record], base: int)
     assert read_values(body, len(given_records)) == [each.value for each in given_records]
 
 
+@pytest.mark.thorough
 @given(st.lists(records, min_size=1, max_size=3), st.data())
 def test_it_refuses_what_the_reader_of_records_refuses(
     given_records: list[Record], data: st.DataObject
@@ -79,6 +80,7 @@ def test_values_of_one_length_are_those_of_the_records(given_records: list[Recor
     assert read_values(body, len(given_records)) == [each.value for each in given_records]
 
 
+@pytest.mark.thorough
 @given(alike, st.data())
 def test_records_that_are_alike_are_refused_as_others_are(
     given_records: list[Record], data: st.DataObject

@@ -56,6 +56,7 @@ def test_settings_are_shown_with_where_they_were_said() -> None:
     assert (done.code, done.err) == (0, "")
 
 
+@pytest.mark.thorough
 @for_each("command", [("check",), ("api-versions",), ("config", "show"), ("lab", "proxy")])
 def test_a_file_starts_its_program_only_with_the_switch(
     tmp_path: Path, command: tuple[str, ...]

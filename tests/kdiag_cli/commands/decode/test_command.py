@@ -55,6 +55,7 @@ def test_each_exchange_is_a_line() -> None:
     )
 
 
+@pytest.mark.thorough
 @for_each(
     ("arguments", "shown"),
     [
@@ -76,6 +77,7 @@ def test_texts_show_times_in_a_zone_and_documents_in_utc(
     assert "13:45" not in done.out or arguments[0] == "-o"
 
 
+@pytest.mark.thorough
 @for_each(
     ("arguments", "expected"),
     [
@@ -129,6 +131,7 @@ def test_exchanges_are_chosen_by_connection() -> None:
     assert {each["connection"] for each in both} == {1, 2}
 
 
+@pytest.mark.thorough
 def test_only_what_went_wrong_is_shown_when_asked() -> None:
     """Kafka errors by name; a request is no fault whose client closed before the answer."""
     found = exchanges(GROUP, "--errors")
@@ -153,6 +156,7 @@ def test_only_what_was_slow_is_shown_when_asked(text: str) -> None:
     assert len(found) < len(exchanges(GROUP))
 
 
+@pytest.mark.thorough
 @for_each(
     ("options", "numbers"),
     [
@@ -332,6 +336,7 @@ def refused_connects(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.thorough
 def test_refused_connects_are_findings_and_errors(tmp_path: Path) -> None:
     """With the remedy; as one line of errors, and as a document for each."""
     file = refused_connects(tmp_path)
@@ -366,6 +371,7 @@ def test_one_exchange_is_shown_in_full() -> None:
     assert document == next(each for each in exchanges(GROUP) if each["number"] == 4)
 
 
+@pytest.mark.thorough
 def test_the_records_of_one_exchange_are_shown_when_asked() -> None:
     """Without values a batch is told by its header."""
     without = kdiag("decode", GROUP, "--show", 4).out
@@ -476,6 +482,7 @@ def test_wrong_usage_says_what_is_wrong(arguments: list[str], words: str) -> Non
     assert "Traceback" not in err
 
 
+@pytest.mark.thorough
 def test_tunnels_on_other_ports_are_read_where_they_are_named(tmp_path: Path) -> None:
     """Without that the account of the packets tells which port there is."""
     overlay = OUTER / UDP(sport=7, dport=8473) / VXLAN(vni=3) / Ether()

@@ -57,6 +57,7 @@ def test_names_come_from_stdin_and_once_each(cluster: ScriptedCluster) -> None:
     assert [line.split("\t")[0] for line in done.out.splitlines()] == ["a", "orders", "b"]
 
 
+@pytest.mark.thorough
 def test_a_broker_that_is_down_makes_the_result_partial(cluster: ScriptedCluster) -> None:
     """Exit code 8, with the answers of the others."""
     third = cluster.brokers[3]
@@ -115,6 +116,7 @@ def test_transactional_ids_are_asked_for_as_such(cluster: ScriptedCluster) -> No
     assert only["partition"]["topic"] == "__transaction_state"
 
 
+@pytest.mark.thorough
 def test_trace_prints_each_exchange_and_write_keeps_it(
     cluster: ScriptedCluster, tmp_path: Path
 ) -> None:

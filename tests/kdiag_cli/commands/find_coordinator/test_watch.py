@@ -38,6 +38,7 @@ def told(done: Done) -> list[str]:
     return [line.split("  ", 2)[2] for line in done.out.splitlines()]
 
 
+@pytest.mark.thorough
 def test_the_first_look_tells_what_is_and_the_next_what_changes(cluster: ScriptedCluster) -> None:
     """Two looks at a quiet cluster say no more than one."""
     port = cluster.brokers[2].port
@@ -154,6 +155,7 @@ def test_a_list_that_failed_or_is_of_another_broker_is_no_group_that_is_gone(
     assert len(lines) == 3
 
 
+@pytest.mark.thorough
 def test_a_group_that_is_gone_is_told(cluster: ScriptedCluster) -> None:
     """So is one that never was, and one that comes."""
     in_look(cluster, 2, "ListGroups", {2: ListGroupsResponse(), 3: ListGroupsResponse()})

@@ -32,6 +32,7 @@ def test_all_groups_are_a_table(cluster: GroupCluster) -> None:
     assert "KD3406" in done.err
 
 
+@pytest.mark.thorough
 def test_named_groups_are_told_whole(cluster: GroupCluster) -> None:
     """Members and partitions."""
     told = document(run(cluster, "billing", "-o", "json"))
@@ -63,6 +64,7 @@ def test_a_broker_that_does_not_list_its_groups_makes_the_result_partial(
     assert [each["id"] for each in document(done)["findings"]] == ["KD3413"]
 
 
+@pytest.mark.thorough
 def test_only_groups_beyond_the_bar_are_shown(cluster: GroupCluster) -> None:
     """What is wrong with others does not count."""
     done = run(cluster, "--lag-above", "2", "-o", "json")
@@ -74,6 +76,7 @@ def test_only_groups_beyond_the_bar_are_shown(cluster: GroupCluster) -> None:
     assert (nothing.code, nothing.out.count("\n")) == (0, 1)
 
 
+@pytest.mark.thorough
 def test_a_plugin_says_the_worst(cluster: GroupCluster) -> None:
     """With figures for graphs."""
     done = run(cluster, "--nagios", "--type", "consumer", "--lag-above", "0")

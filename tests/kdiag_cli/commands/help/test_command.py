@@ -131,6 +131,7 @@ def test_what_is_neither_is_wrong_usage(topic: str) -> None:
     assert "connecting, decode, diff, exit-codes, findings, fleet, groups, lab" in done.err
 
 
+@pytest.mark.thorough
 @for_each(
     ("word", "topic"),
     [

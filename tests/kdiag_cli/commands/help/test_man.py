@@ -68,6 +68,7 @@ def test_a_folder_belongs_to_man(arguments: tuple[str, ...]) -> None:
     assert "kdiag completion man DIR" in done.err
 
 
+@pytest.mark.thorough
 def test_pages_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     """With the reason, and the exit code of wrong usage."""
     (tmp_path / "file").touch()

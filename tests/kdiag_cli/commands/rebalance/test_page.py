@@ -77,6 +77,7 @@ def test_a_page_has_all_that_a_terminal_shows(tmp_path: Path) -> None:
         assert text in page
 
 
+@pytest.mark.thorough
 def test_what_others_wrote_is_escaped(tmp_path: Path) -> None:
     """A group may have any name."""
     page = page_of(tmp_path, group(rebalance(1, 2)))

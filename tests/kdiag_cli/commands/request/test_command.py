@@ -10,6 +10,7 @@ from programs.kdiag_program import kdiag
 from tiers.cases import for_each
 
 
+@pytest.mark.thorough
 @for_each(
     ("arguments", "why"),
     [

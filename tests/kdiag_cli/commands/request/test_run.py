@@ -88,6 +88,7 @@ def test_a_version_that_the_broker_lacks_is_exit_code_7(cluster: ScriptedCluster
     assert "the broker speaks versions 0-3 of FindCoordinator, versions 6 are wanted" in done.err
 
 
+@pytest.mark.thorough
 def test_all_brokers_answer_side_by_side(cluster: ScriptedCluster) -> None:
     """The document says who said what, where and how fast; for people that is on stderr."""
     done = request(cluster, "DescribeCluster", "--to", "all", "-o", "json")
@@ -238,6 +239,7 @@ def test_a_broker_that_is_down_makes_the_result_partial(cluster: ScriptedCluster
     assert "Start the broker" in done.err
 
 
+@pytest.mark.thorough
 def test_a_request_that_needs_no_answer_gets_none(cluster: ScriptedCluster) -> None:
     """Produce with acks=0."""
     done = request(cluster, "Produce", '{"acks": 0}', "--yes", "-o", "json")

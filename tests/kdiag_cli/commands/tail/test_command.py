@@ -2,11 +2,14 @@
 
 import shlex
 
+import pytest
+
 from kdiag_cli.commands.tail.command import EXAMPLES
 from programs.kdiag_program import kdiag
 from tiers.cases import for_each
 
 
+@pytest.mark.thorough
 @for_each(
     ("arguments", "why"),
     [

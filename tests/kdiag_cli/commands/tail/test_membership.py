@@ -72,6 +72,7 @@ def test_it_reads_what_it_is_given_from_the_commits(
     assert (cluster.committed, cluster.left_count) == ({0: 2}, 1)
 
 
+@pytest.mark.thorough
 def test_partitions_without_a_commit_start_where_one_says(cluster: JoinableCluster) -> None:
     """By -o, else by the setting; and it refuses to guess if that is none."""
     assert tail(cluster, "orders", "-e", "-o", "end").out == ""
@@ -83,6 +84,7 @@ def test_partitions_without_a_commit_start_where_one_says(cluster: JoinableClust
     assert cluster.left_count == 4
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_was_printed_is_committed_if_one_says_so(
     cluster: JoinableCluster, protocol: str
@@ -211,6 +213,7 @@ def test_a_person_is_asked_first(
     assert screen.text.endswith("Join it? [y/N] ")
 
 
+@pytest.mark.thorough
 def test_a_group_that_cannot_be_seen_is_not_called_empty(cluster: JoinableCluster) -> None:
     """It may have members; --yes takes that risk."""
     cluster.brokers[1].on(
@@ -240,6 +243,7 @@ def test_a_member_that_is_refused_ends_with_why(
     assert f"group billing: {error}: " in done.err
 
 
+@pytest.mark.thorough
 def test_offsets_of_a_group_are_not_moved_unasked(cluster: JoinableCluster) -> None:
     """Its own members would go on behind what was printed here."""
     cluster.add_group(JOINED, {("orders", 0): 1})
@@ -304,6 +308,7 @@ def test_a_broker_without_the_consumer_protocol_ends_it_at_once(cluster: Joinabl
     assert cluster.beats == []
 
 
+@pytest.mark.thorough
 def test_a_group_that_consumers_cannot_join_is_refused(cluster: JoinableCluster) -> None:
     """With what it is; so is an assignor that kdiag does not have."""
     listed = cluster.add_group(JOINED, {}, {"app": [0]})

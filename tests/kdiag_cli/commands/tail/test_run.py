@@ -63,6 +63,7 @@ def test_the_last_records_are_those_of_the_whole_topic(cluster: LogCluster) -> N
     assert tail(cluster, "orders", "-o", "-3", "-e").out.split() == ["11", "02", "12"]
 
 
+@pytest.mark.thorough
 def test_it_ends_after_so_many(cluster: LogCluster) -> None:
     """In the middle of a batch, and of a partition."""
     log = cluster.add("payments", 0)

@@ -89,6 +89,7 @@ def test_a_refused_marker_is_an_error() -> None:
         assert "no transaction is open at offset 9 of orders[1]" in absent.err
 
 
+@pytest.mark.thorough
 def test_who_cannot_be_judged_is_not_ended() -> None:
     """A broker that lists none may hide one."""
     with transacting_cluster() as cluster:

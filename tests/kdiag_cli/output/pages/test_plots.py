@@ -60,6 +60,7 @@ def test_each_drawing_is_one_that_vega_lite_understands(case: str) -> None:
     assert drawn["marks"]
 
 
+@pytest.mark.thorough
 @for_each("case", ["percentiles", "flows", "errors", "timeline"])
 def test_what_is_over_time_can_be_zoomed(case: str) -> None:
     """The page's script sets the signal `zoom_start` of all of them."""

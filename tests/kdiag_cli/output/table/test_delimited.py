@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +34,7 @@ def test_cells_are_plain_values_and_json() -> None:
     assert json.loads(cells[6]) == [1, "c\x9b"]
 
 
+@pytest.mark.thorough
 @given(st.lists(st.text() | st.lists(st.text()), min_size=1))
 def test_a_row_is_a_line_and_harmless(row: list[object]) -> None:
     """Whatever the wire said."""
@@ -67,6 +69,7 @@ def csv_cell(cell: str) -> str:
     return text.getvalue()
 
 
+@pytest.mark.thorough
 @given(st.lists(st.text("=+-@\t\r\n'a1.e"), min_size=1))
 def test_safe_cells_begin_with_nothing_that_spreadsheets_run(row: list[object]) -> None:
     """Numbers are the exception."""

@@ -136,6 +136,7 @@ def test_cells_have_colours_by_what_they_say() -> None:
     assert output.lines[1:] == ["\x1b[32mok\x1b[0m      1", "no      2"]
 
 
+@pytest.mark.thorough
 @given(
     rows=st.lists(st.lists(CELLS, min_size=5, max_size=5), max_size=6),
     width=st.integers(24, 130),

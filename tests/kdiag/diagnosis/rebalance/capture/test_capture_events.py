@@ -129,6 +129,7 @@ def test_a_request_without_an_answer_is_told_as_asked(tmp_path: Path) -> None:
     assert not any(each.is_answered for each in of_kind(Beat, events))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["reb_leave_kafkapython", "kip848_java", "reb_crash_confluent"])
 def test_the_order_in_which_exchanges_come_changes_nothing(name: str, tmp_path: Path) -> None:
     """One process reads them in the order of the capture, a cluster in any."""
@@ -154,6 +155,7 @@ def test_the_order_in_which_exchanges_come_changes_nothing(name: str, tmp_path: 
     assert FetchBegan in kinds or EpochBeat in kinds
 
 
+@pytest.mark.thorough
 def test_the_first_of_many_fetches_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Also where the others are dropped on the way, as they take memory."""
     whole = events_of("reb_leave_kafkapython", tmp_path)

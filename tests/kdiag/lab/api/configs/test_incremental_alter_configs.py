@@ -68,6 +68,7 @@ def test_all_changes_of_a_topic_are_made_or_none(
     assert lab.controller.image.topics["orders"].configs == {}
 
 
+@pytest.mark.thorough
 def test_only_topics_can_be_changed(client: LabClient) -> None:
     """A broker is started with its settings."""
     assert alter(client, ("flush.ms", SET, "5"), kind=4) == "INVALID_REQUEST"

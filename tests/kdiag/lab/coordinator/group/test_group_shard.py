@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from kdiag.clock import NS_PER_S
 from kdiag.lab.coordinator.group.group_config import GroupCoordinatorConfig
 from kdiag.lab.coordinator.group.offsets.offset_requests import Committer
@@ -66,6 +68,7 @@ def test_offsets_of_what_members_read_do_not_expire(tmp_path: Path) -> None:
     assert coordinator.group.state == "Stable"
 
 
+@pytest.mark.thorough
 def test_offsets_in_a_transaction_do_not_expire(tmp_path: Path) -> None:
     """Nor does the group."""
     coordinator = OneCoordinator(tmp_path, SHORT)

@@ -71,6 +71,7 @@ def state_of(log: PartitionLog) -> dict[bytes | None, bytes | None]:
     return {key: value for key, value in state.items() if value is not None}
 
 
+@pytest.mark.thorough
 def test_of_each_key_the_last_record_is_kept_at_its_offset(tmp_path: Path) -> None:
     """Over segments, which are merged the next time; one can read from any offset."""
     log = compacted_log(tmp_path)
@@ -248,6 +249,7 @@ def test_the_last_batch_of_a_producer_stays_for_its_sequence(tmp_path: Path) -> 
     assert again.append_as_leader(duplicate, 0).is_duplicate
 
 
+@pytest.mark.thorough
 def test_what_does_not_fit_into_memory_is_for_the_next_cleaning(tmp_path: Path) -> None:
     """Cleaning after cleaning comes further, and the state is the same throughout."""
     log = compacted_log(tmp_path)

@@ -10,6 +10,7 @@ from kdiag.lab.scenario.scenario import GroupMoment, LabMoment, MemberClient
 from kdiag.probe.rebalance.probe_member import MemberOrder
 
 
+@pytest.mark.thorough
 def test_members_of_both_protocols_join_and_leave(lab: KafkaLab, watch: LabWatch) -> None:
     """As they are told to."""
     for protocol in ("classic", "consumer"):

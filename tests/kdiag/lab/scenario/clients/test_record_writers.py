@@ -40,6 +40,7 @@ def test_records_are_written_as_many_in_each_request_as_wanted(
     assert lab.cluster.nodes[0].replicas.partitions[key].log.log_end_offset == 16
 
 
+@pytest.mark.thorough
 def test_a_transaction_hangs_if_a_record_arrives_behind_its_end(
     lab: KafkaLab, watch: LabWatch, deadline_ns: int
 ) -> None:

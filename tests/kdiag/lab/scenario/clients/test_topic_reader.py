@@ -1,3 +1,5 @@
+import pytest
+
 from kdiag.clock import SystemClock
 from kdiag.lab.broker.seed_records import seed_records
 from kdiag.lab.plugin.kafka_lab import KafkaLab
@@ -7,6 +9,7 @@ from kdiag.lab.scenario.lab_moments import LabWatch
 from kdiag.lab.scenario.scenario import LabMoment, ReaderClient, RequestMoment
 
 
+@pytest.mark.thorough
 def test_it_reads_from_the_beginning_until_it_is_told_to_end(
     lab: KafkaLab, watch: LabWatch, deadline_ns: int
 ) -> None:

@@ -164,6 +164,7 @@ def test_tables_tell_of_groups_what_exchanges_tell() -> None:
     assert ids >= {"KD3304", "KD3307", "KD3310", "KD3312"}
 
 
+@pytest.mark.thorough
 def test_without_bodies_nothing_is_told_that_takes_them() -> None:
     """Who was fenced, and with which commits: those that would tell it are counted."""
     story = refused()

@@ -23,6 +23,7 @@ def control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield port.address
 
 
+@pytest.mark.thorough
 def test_faults_are_added_listed_and_removed(control: str) -> None:
     """In the lab that has the control port."""
     place = ("--control", control)

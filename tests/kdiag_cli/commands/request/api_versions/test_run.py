@@ -51,6 +51,7 @@ def test_brokers_that_agree_share_a_column(cluster: ScriptedCluster) -> None:
     assert cells(versions(cluster, "--wide"))[0] == ["KEY", "API", "1", "2", "USABLE", "NOTE"]
 
 
+@pytest.mark.thorough
 def test_brokers_that_differ_stand_side_by_side(cluster: ScriptedCluster) -> None:
     """What they share is usable; the difference is marked, and a finding."""
     cluster.brokers[2].on("ApiVersions", offering(Metadata=(0, 9), ListGroups=(0, -1)))

@@ -56,6 +56,7 @@ def test_a_rebalance_completes_as_soon_as_all_have_joined(coordinator: OneCoordi
     assert [each.joined.generation_id for each in (one, two, three)] == [2, 2, 2]
 
 
+@pytest.mark.thorough
 def test_who_does_not_join_in_time_is_removed(coordinator: OneCoordinator) -> None:
     """When the rebalance timeout is over; another one leads if need be."""
     one, two = coordinator.stable()
@@ -86,6 +87,7 @@ def test_a_static_member_keeps_its_place_though_it_does_not_join(
     assert coordinator.group.is_leader(two.member_id)
 
 
+@pytest.mark.thorough
 def test_a_rebalance_goes_on_waiting_where_nobody_has_joined(coordinator: OneCoordinator) -> None:
     """Static members stay until their sessions end; then the group is empty."""
     one, two = coordinator.stable(member_0="first", member_1="second")
@@ -152,6 +154,7 @@ def test_a_member_that_is_not_heard_of_is_removed(coordinator: OneCoordinator) -
     assert two.heartbeat() == "UNKNOWN_MEMBER_ID"
 
 
+@pytest.mark.thorough
 def test_a_group_whose_members_are_gone_is_empty_and_written_down(
     coordinator: OneCoordinator,
 ) -> None:

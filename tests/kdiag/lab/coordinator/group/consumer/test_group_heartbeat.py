@@ -189,6 +189,7 @@ def test_a_group_has_a_largest_size(tmp_path: Path) -> None:
     assert one.error == "NONE"
 
 
+@pytest.mark.thorough
 def test_members_choose_the_assignor(coordinator: OneCoordinator, one: EpochMember) -> None:
     """By range, a member with a smaller id comes first."""
     first = another(coordinator, "a")
