@@ -87,6 +87,10 @@ class _Refusals(NamedTuple):
     last_ns: int
 
 
+def _name_of(error: KdiagError) -> str | None:
+    return error.error if isinstance(error, GroupError) else None
+
+
 class CoordinatorLookup:
     """Knows the coordinator of a group, or finds it; two threads may use it."""
 
@@ -234,11 +238,10 @@ class CoordinatorLookup:
     def _note(self, api: str, future: RequestFuture[Any]) -> None:
         """Keep how a request ended; a rebalance is no refusal, unless it keeps members out."""
         error = future.error() if future.failed else None
-        name = error.error if isinstance(error, GroupError) else None
+        name = None if error is None else _name_of(error)
         with self._monitor:
             self._unanswered_ns.pop(api, None)
-        if name == "MEMBER_ID_REQUIRED":
-            return  # the first half of joining, which says nothing of how that ends
+        is_step = name == "MEMBER_ID_REQUIRED" and api == "JoinGroup"
         is_rebalance = name == "REBALANCE_IN_PROGRESS" and api not in _JOINS
         with self._monitor:
             if error is None or is_rebalance:
@@ -246,6 +249,8 @@ class CoordinatorLookup:
                 return
             now_ns = self._clock.monotonic_ns()
             former = self._refusals.get(api)
+            if is_step and former is not None and _name_of(former.error) != name:
+                return  # the first half of joining says nothing of how that ends
             first_ns = now_ns if former is None else former.first_ns
             self._refusals[api] = _Refusals(error, first_ns, now_ns)
 

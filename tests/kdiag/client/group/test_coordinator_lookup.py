@@ -232,14 +232,13 @@ def test_a_request_that_is_not_answered_is_reported(request: RequestBuilder, rep
     [
         ("JoinGroup", "REBALANCE_IN_PROGRESS", True),
         ("SyncGroup", "UNKNOWN_MEMBER_ID", True),
-        ("JoinGroup", "MEMBER_ID_REQUIRED", False),
+        ("JoinGroup", "MEMBER_ID_REQUIRED", True),
+        ("Heartbeat", "MEMBER_ID_REQUIRED", True),
         ("Heartbeat", "REBALANCE_IN_PROGRESS", False),
         ("OffsetCommit", "REBALANCE_IN_PROGRESS", False),
     ],
 )
-def test_a_refusal_that_lasts_is_reported_and_a_step_of_joining_is_not(
-    api: str, error: str, *, is_reported: bool
-) -> None:
+def test_a_refusal_that_lasts_is_reported(api: str, error: str, *, is_reported: bool) -> None:
     """A rebalance is usual, but not one that keeps a member out for longer than 2 s."""
     with MemberCluster() as cluster, cluster.member_client() as client:
         found = CoordinatorLookup(client, cluster.settings, Membership().monitor, lambda: None)
@@ -251,6 +250,19 @@ def test_a_refusal_that_lasts_is_reported_and_a_step_of_joining_is_not(
         reported = found.lasting_refusal()
         assert (reported is not None) == is_reported
         assert reported is None or (error in reported and f"(answer to {api})" in reported)
+
+
+@for_each("errors", [["MEMBER_ID_REQUIRED"], ["UNKNOWN_MEMBER_ID", "MEMBER_ID_REQUIRED"]])
+def test_a_step_of_joining_is_no_refusal(errors: list[str]) -> None:
+    """It comes once, before the answer that counts, and stands in for no other error."""
+    with MemberCluster() as cluster, cluster.member_client() as client:
+        found = CoordinatorLookup(client, cluster.settings, Membership().monitor, lambda: None)
+        for error in errors:
+            future = RequestFuture[None]()
+            future.fail(GroupError(GROUP, error, "so"))
+            found._note("JoinGroup", future)
+            cluster.clock.advance(5 * NS_PER_S)
+        assert found.lasting_refusal() is None
 
 
 def test_nothing_is_sent_to_a_coordinator_that_is_not_known(lookup: CoordinatorLookup) -> None:
