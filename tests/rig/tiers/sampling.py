@@ -28,6 +28,11 @@ def sample(name: str, cases: Sequence[T], count: int) -> Sequence[T]:
     return [cases[number] for number in sorted(drawn)]
 
 
+def is_drawn(name: str, of: int) -> bool:
+    """Return whether this run draws a test, as it does one of so many."""
+    return IS_EXHAUSTIVE or random.Random(f"{SEED} {name}").randrange(of) == 0
+
+
 def not_drawn(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     """Return the cases of tests with the marker `sampled` that this run leaves out."""
     matrices: defaultdict[str, list[pytest.Item]] = defaultdict(list)

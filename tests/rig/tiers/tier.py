@@ -8,7 +8,7 @@
 
 `pytest -m soak` runs a tier, `-m ""` all. A file whose tests are `soak` may mark one of them `real`
 as well: that one is in both, and of its releases of Kafka only the newest is in the gate. A run of
-the thorough tier tries each property of the quick one once more, with more examples.
+the thorough tier tries a third of the quick one's properties once more, with more examples.
 
 A test without a marker that costs too much, or starts a process, fails and says so. What fixtures
 take that it shares with others is not counted.
@@ -23,6 +23,8 @@ from collections.abc import Generator, Sequence
 from typing import Any, Final
 
 import pytest
+
+from tiers.sampling import is_drawn
 
 QUICK: Final = "quick"
 THOROUGH: Final = "thorough"
@@ -95,7 +97,7 @@ class Tiers:
         for item in items:
             if tier_of(item) == QUICK:
                 is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-                again = self._wanted == THOROUGH and is_property
+                again = self._wanted == THOROUGH and is_property and is_drawn(item.nodeid, 3)
                 item.add_marker(THOROUGH if again else QUICK)
 
     @pytest.hookimpl(wrapper=True)
