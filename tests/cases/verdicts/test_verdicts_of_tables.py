@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kdiag.pipeline.job import Job
-from kdiag.pipeline.run import run
 from kdiag.report.tables.catalog import TableChoice
 from programs.kdiag_program import kdiag
 from tests.cases.verdicts.test_verdicts import FOLDER, VERDICTS, Verdict
@@ -106,6 +104,9 @@ def test_every_page_names_the_cause_first(verdict: Verdict, tmp_path: Path) -> N
 
 def check_spark(verdict: Verdict, spark: "SparkSession", folder: Path) -> None:
     """Check the findings of tables that Spark has made, and their page."""
+    from kdiag.pipeline.job import Job  # noqa: PLC0415 - pyspark is of the extra `dev`
+    from kdiag.pipeline.run import run  # noqa: PLC0415 - as above
+
     capture = FOLDER / f"{verdict.capture}.pcap"
     job = Job((str(capture),), str(folder / "tables"), choice=TableChoice(tcp=True), parts=2)
     run(spark, job)
