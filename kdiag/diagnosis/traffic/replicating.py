@@ -4,7 +4,7 @@
     clicks-web   Produce acks=1     clicks[0]   | | | | | | | | | | | | | | | | |
     reader       Fetch              clicks[0]   |  |  |  |  |  |  |  |  |  |  |
 
-A broker answers them when all in-sync replicas have the records, so no error code tells of a
+A broker answers them when all in-sync replicas have the records, so no error code speaks of a
 follower that is down or hangs, until the leader drops it or the request times out.
 
 Other causes are ruled out by what the same broker answers meanwhile: nothing at all (it is silent),
@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from kdiag.clock import NS_PER_S
 from kdiag.diagnosis.check.report import listed
+from kdiag.diagnosis.traffic import silence
 from kdiag.diagnosis.traffic.ledgers import (
     Asker,
     Case,
@@ -51,14 +52,11 @@ _MOST_SHOWN: Final = 3
 _FETCHER: Final = re.compile(r"broker-(\d+)-fetcher-\d+")
 """The client id with which a follower fetches."""
 
-UNKNOWN: Final = frozenset(
-    {
-        UnansweredReason.ANSWER_NOT_CAPTURED,
-        UnansweredReason.RESPONSES_NOT_CAPTURED,
-        UnansweredReason.END_NOT_CAPTURED,
-    }
-)
-"""What may have been answered."""
+UNKNOWN: Final = silence.UNKNOWN | {
+    UnansweredReason.RESPONSES_NOT_CAPTURED,
+    UnansweredReason.END_NOT_CAPTURED,
+}
+"""What may have been answered: besides, where a capture has no end, or no response at all."""
 
 _Places = tuple[tuple[str, int], ...]
 """Topics, by name or id, each with a partition."""
@@ -126,9 +124,9 @@ class Replicating:
         """Learn from a response to Metadata how many replicas partitions have."""
         for topic in response.topics or ():
             for each in topic.partitions or ():
-                if topic.name and len(self._replicas) < _MOST_PARTITIONS:
-                    place = (topic.name, each.partition_index)
-                    self._replicas[place] = len(each.replica_nodes or ())
+                if topic.name:
+                    replicas = len(each.replica_nodes or ())
+                    self.learn_replica_count(topic.name, each.partition_index, replicas)
 
     def restore(self, waits: Sequence[tuple[str, WriteWait]], last_ns: int) -> None:
         """Take over writes that waited, by broker, which were found elsewhere.
@@ -256,27 +254,19 @@ class Replicating:
     ) -> list[WriteWait]:
         """Return the writes that waited for followers in a time without answers."""
         first_ns, last_ns = span
-        within = [
-            each
-            for each in waits
-            if each.asked_ns < last_ns and (each.ended_ns or self._last_ns) > first_ns
-        ]
         found = [
             each
-            for each in within
-            if each.acks == ACKS_ALL
+            for each in waits
+            if self._is_within(each, span)
+            and each.acks == ACKS_ALL
             and any(self._replica_count(place) != 1 for place in each.places)
         ]
         if not found:
             return []
         asked_ns = min(each.asked_ns for each in found)
         has_waited = last_ns - asked_ns >= LEAST_SILENT_NS
-        all_of = self._waits[broker]
         is_stuck = any(
-            each.acks != ACKS_ALL
-            and each.asked_ns < last_ns
-            and (each.ended_ns or self._last_ns) > first_ns
-            for each in all_of
+            each.acks != ACKS_ALL and self._is_within(each, span) for each in self._waits[broker]
         )
         alive_from_ns = max(first_ns, asked_ns) + _ALIVE_AFTER_NS
         is_alive = any(
@@ -285,6 +275,11 @@ class Replicating:
             for times in [self._others.of((broker, host))]
         )
         return found if has_waited and is_alive and not is_stuck else []
+
+    def _is_within(self, wait: WriteWait, span: tuple[int, int]) -> bool:
+        """Return whether a write waited in a time, or in a part of it."""
+        first_ns, last_ns = span
+        return wait.asked_ns < last_ns and (wait.ended_ns or self._last_ns) > first_ns
 
     def _replica_count(self, place: tuple[str, int]) -> int | None:
         topic, partition = place

@@ -27,6 +27,7 @@ from kdiag.wire.api.produce import (
     TopicProduceResponse,
 )
 from recordings.exchange_maker import START_NS, make_connection, make_exchange
+from tiers.cases import for_each
 
 MS = 1_000_000
 BROKER, END_MS = "10.0.0.2:9092", 20_000
@@ -152,11 +153,12 @@ def test_what_waits_for_something_else_is_not_found(
     assert found(exchanges, replicas) == []
 
 
-def test_answers_that_the_capture_lacks_prove_nothing() -> None:
-    """They may have come."""
+@for_each("reason", [UnansweredReason.ANSWER_NOT_CAPTURED, UnansweredReason.ANSWER_NOT_UNDERSTOOD])
+def test_answers_that_the_capture_lacks_prove_nothing(reason: UnansweredReason) -> None:
+    """They may have come, or are among the bytes of which nothing could be made."""
     lost = [wrote(1_000, None), wrote(1_500, None)]
     for each in lost:
-        each.unanswered_reason = UnansweredReason.ANSWER_NOT_CAPTURED
+        each.unanswered_reason = reason
     assert found([*BEFORE, *lost, *READ]) == []
 
 
