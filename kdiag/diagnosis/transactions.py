@@ -138,7 +138,7 @@ class Transaction(msgspec.Struct, kw_only=True):
 
     @property
     def silent_ms(self) -> int:
-        """Return for how long its producer wrote nothing, as far as timestamps tell."""
+        """Return for how long its producer wrote nothing, as far as timestamps show."""
         age_ms, started_ms = self.age_ms or 0, self.started_ms or 0
         last_ms = max((each.last_ms for each in self.partitions), default=started_ms)
         return max(0, min(age_ms, started_ms + age_ms - last_ms))

@@ -190,6 +190,6 @@ class ExchangePipeline:
 
 
 def _may_repeat(groups: "CaptureEvents | None", exchange: Exchange) -> bool:
-    """Return whether those like it may go unread: they tell no names, and nothing of groups."""
+    """Return whether those like it may go unread: they have no names, and nothing of groups."""
     is_of_group = groups is not None and groups.concerns(exchange)
     return not is_of_group and not may_tell_names(exchange)

@@ -71,7 +71,7 @@ def print_findings(
         screen: where to.
         findings: in the order in which they are told.
         badness: as in `say_findings`.
-        more: returns the command that shows more of a finding; with it, each is told why, too,
+        more: returns the command that shows more of a finding; with it, each has its reason, too,
             but on a terminal only the first ones have more than a title, so that all fit a screen.
         head: begins each line.
     """

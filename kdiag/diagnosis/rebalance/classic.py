@@ -90,7 +90,7 @@ class ClassicGroup:
                 self._seen_beside(event)
 
     def _seen_beside(self, event: Event) -> None:
-        """Take what tells nothing of the membership by itself."""
+        """Take what says nothing of the membership by itself."""
         match event:
             case CoordinatorFound():
                 self._found[event.client.client_id, event.client.host] = event.took_ns
@@ -217,7 +217,7 @@ class ClassicGroup:
                 self._compare(self._open, event.members, event.at_ns)
 
     def _put_right(self, made: list[RebalanceCause], generation: int) -> None:
-        """Give what a join caused to the generation that its answer tells.
+        """Give what a join caused to the generation that its answer names.
 
         The answer to a member that asks again may be the generation that is there: it made none.
         """

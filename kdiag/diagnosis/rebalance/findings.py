@@ -352,7 +352,7 @@ def _poll_timeouts(history: GroupHistory) -> Iterator[Finding]:
 
 
 def _refused_commits(history: GroupHistory) -> Iterator[Finding]:
-    """Find commits of members that were none any more; that of a fenced one is told already."""
+    """Find commits of members that were none any more; that of a fenced one is reported already."""
     known = history.refusals.commits
     commits = {error: known[error] for error in sorted(known.keys() & _LOST_COMMITS)}
     if commits:

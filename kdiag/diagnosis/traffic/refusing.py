@@ -369,7 +369,7 @@ class Refusing:
         Args:
             causes: what else is wrong that may be behind it, such as addresses of brokers.
             waits: how long writes waited for followers, by topic; those that time out are not
-                told once more.
+                reported once more.
         """
         by_rule: dict[str, list[Case]] = {}
         for found in self._groups():

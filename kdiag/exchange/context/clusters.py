@@ -5,9 +5,9 @@
     FindCoordinator of 10.0.0.1    10.0.0.2:9092
     a connection to 10.0.0.2:9092  cluster A
 
-The id of a cluster is what tells it from another one: without two of them all brokers are taken for
+The id of a cluster distinguishes it from another one: without two of them all brokers are taken for
 one cluster, for a cluster may name its brokers by other addresses on each of its listeners. An
-address that leads to several clusters, such as a gateway's, tells nothing.
+address that leads to several clusters, such as a gateway's, proves nothing.
 """
 
 from collections.abc import Iterable, Iterator

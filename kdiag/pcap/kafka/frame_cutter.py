@@ -13,7 +13,7 @@ kept open, by its parts, until its last byte has come.
 
 A frame that misses bytes still ends where its length says: it keeps what comes before the hole,
 and the next frame starts at the exact byte. Only where a *length* is missing or absurd is the next
-place unknown; then the owner is told and searches for it (`kdiag.pcap.kafka.resync`). A length
+place unknown; then the owner is called and searches for it (`kdiag.pcap.kafka.resync`). A length
 above the limit is absurd unless the owner believes it by what follows; of such a frame no more than
 the limit is kept.
 

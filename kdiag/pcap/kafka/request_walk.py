@@ -161,15 +161,15 @@ def _is_pair(request: _WalkedFrame, response: _WalkedFrame) -> bool:
 def _is_sure_pair(request: _WalkedFrame, response: _WalkedFrame) -> bool:
     """Return whether one pair is enough: of its three proofs it has two.
 
-    The client is named, or both decode; and more than zeros are repeated, or the response tells.
+    The client is named, or both decode; and more than zeros are repeated, or the response is long.
     """
     api_key, version, correlation_id = REQUEST_START.unpack_from(request.head)
     is_judged = response.is_whole and can_try((api_key, version))
     if looks_like_requests(*request):
         return correlation_id != 0 or is_judged
     found = request_evidence(*request, is_all=True)
-    tells = correlation_id != 0 or response.size >= _LONG
-    return found is Evidence.NAMELESS and tells and is_judged
+    is_telling = correlation_id != 0 or response.size >= _LONG
+    return found is Evidence.NAMELESS and is_telling and is_judged
 
 
 def _is_response(frame: bytes, asked: RequestKind) -> bool:

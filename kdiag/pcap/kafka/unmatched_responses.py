@@ -21,7 +21,7 @@ kind that Kafka has is tried:
                                                                      the connection is Fetch alone
 
 A broker's requests to others (LeaderAndIsr and its kin) are on connections of their own. What
-several APIs fit stays without a name, but an error that all of them read is told.
+several APIs fit stays without a name, but an error that all of them read is kept.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -311,7 +311,7 @@ def asked_among(kinds: Collection[RequestKind], response: bytes) -> RequestKind 
 def name_by_trial(
     exchange: Exchange, certain: Collection[RequestKind] = (), *, tries_all: bool = True
 ) -> None:
-    """Name the API of a response that one alone has, and tell an error that all read that fit.
+    """Name the API of a response that one alone has, and note an error that all read that fit.
 
     Args:
         exchange: of the response alone.

@@ -44,7 +44,7 @@ def find_tiers(
 
     Args:
         client: connected.
-        topics: as Metadata tells them.
+        topics: as Metadata has them.
         among: the brokers that can be asked.
         limit_ns: how long each question may take.
     """

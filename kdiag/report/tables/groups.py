@@ -136,7 +136,7 @@ _CLUSTER: Final[tuple[Column[HasHistory], ...]] = (
     Column(
         "cluster",
         STRING,
-        "The id of the group's cluster; null where captures tell none, or of one cluster alone.",
+        "The id of the group's cluster; null where captures name none, or of one cluster alone.",
         lambda of: of.history.cluster,
     ),
     Column(

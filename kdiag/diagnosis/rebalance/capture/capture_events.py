@@ -384,13 +384,13 @@ def changes_of(counts: Iterable[GroupSighting]) -> list[GroupSighting]:
 
 
 def _topic_and_count(sighting: GroupSighting) -> tuple[str, str | None, int]:
-    """Return a topic, the broker that told of it, and how many partitions it has."""
+    """Return a topic, the broker that named it, and how many partitions it has."""
     assert isinstance(sighting.fact, PartitionCount)
     return sighting.fact.topic, sighting.fact.broker, sighting.fact.partition_count
 
 
 def _cluster_of(sightings: Sequence[GroupSighting]) -> Callable[[Client], str | None]:
-    """Return what tells the cluster of a client's connection, if there are several.
+    """Return the id of the cluster of a client's connection, if there are several.
 
     Where the connection and its broker do not, it is that of the client's other connections, if
     these are with one cluster.

@@ -38,7 +38,7 @@ Partitions = frozenset[tuple[str, int]]
 
 
 class PartitionCount(NamedTuple):
-    """Metadata of a broker told how many partitions a topic has."""
+    """Metadata of a broker says how many partitions a topic has."""
 
     at_ns: int
     evidence: EvidencePlace
@@ -49,7 +49,7 @@ class PartitionCount(NamedTuple):
 
 
 class BrokersSeen(NamedTuple):
-    """A broker told who is in its cluster."""
+    """A broker named who is in its cluster."""
 
     at_ns: int
     evidence: EvidencePlace
