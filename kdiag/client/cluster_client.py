@@ -155,7 +155,7 @@ class ClusterClient:
         """
         self.cluster = cluster
         self._servers.by_id = {**self._servers.by_id, **{int(each.id): each for each in nodes}}
-        self._updater.known = [node] if node.id.startswith("-") else []
+        self._updater.known = [node] if node.is_bootstrap else []
         self._updater.accept(cluster)
 
     def refresh(

@@ -4,7 +4,7 @@ The rules of each kind of finding are in the other modules of the folder; `found
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -83,6 +83,12 @@ def found(rule_id: str, **evidence: Any) -> Finding:
 def is_style(finding: Finding) -> bool:
     """Return whether a finding is about what works and could be better: how clients write."""
     return finding.id.startswith(_STYLE)
+
+
+def apart(findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """Return the findings that are trouble, and those of style, each in their order."""
+    trouble = [each for each in findings if not is_style(each)]
+    return trouble, [each for each in findings if is_style(each)]
 
 
 def by_harm(findings: Iterable[Finding]) -> list[Finding]:

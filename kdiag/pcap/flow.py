@@ -31,7 +31,7 @@ from kdiag.pcap.tcp.sorted_batch import (
 )
 from kdiag.pcap.tcp.strays import Stray, Strays, most_bytes, window_bytes
 from kdiag.pcap.tls.problem import BROKER_SPEAKS_TLS
-from kdiag.wire.frame import Frame
+from kdiag.wire.frame import LENGTH_BYTES, Frame
 
 if TYPE_CHECKING:
     from kdiag.pcap.tcp.tracker import TcpTracker
@@ -48,7 +48,6 @@ _PORT_MASK: Final = 0xFFFF
 _NO_FRAME: Final = Frame(b"", 0, 0, 0)
 _NO_SEGMENTS: Final = Segments.hole(0, 0, 0)
 _JUMP: Final = "jump"
-_LENGTH_BYTES: Final = 4
 
 
 class Flow:
@@ -585,10 +584,11 @@ class Flow:
             if direction == "response":
                 self.connection.tls_problem = BROKER_SPEAKS_TLS
                 self.connection.tls_fault = TlsFault.TLS_PORT
-                if skip.offset <= _LENGTH_BYTES:  # nothing is missing: all of them are TLS
+                if skip.offset <= LENGTH_BYTES:  # nothing is missing: all of them are TLS
                     return
         else:
-            self._ending.misread(client ^ (direction != "request"), skip.time_ns)
+            side = client if direction == "request" else 1 - client
+            self._ending.misread(side, skip.time_ns)
         self.connection.not_understood += 1
         self.connection.not_understood_bytes += skip.size
         self._around.gaps.append(skip.gap(self.connection, direction))

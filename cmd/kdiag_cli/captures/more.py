@@ -61,7 +61,7 @@ _FILTERS: Final = {
     "where": _Filter("--where", "{}"),
     "slow_ms": _Filter("--min-latency", "latency_us >= 1000 * {}"),
 }
-_SUBJECTS: Final = {"topic": "topic", "group": "group", "broker": "broker"}
+_SUBJECTS: Final = frozenset({"topic", "group", "broker"})
 
 Chosen = dict[str, Any]
 """The values of filters by their names."""
@@ -157,8 +157,9 @@ def _large() -> Chosen:
 
 
 def _refused(evidence: dict[str, Any]) -> Chosen:
-    kind = _SUBJECTS.get(evidence.get("kind", ""))
-    return {"error": evidence.get("error")} | ({kind: evidence["subject"]} if kind else {})
+    kind = evidence.get("kind")
+    subject = {kind: evidence["subject"]} if kind in _SUBJECTS else {}
+    return {"error": evidence.get("error")} | subject
 
 
 def _example(_: dict[str, Any]) -> Chosen:

@@ -49,6 +49,11 @@ class Node(NamedTuple):
     address: Address | None = None
 
     @property
+    def is_bootstrap(self) -> bool:
+        """Return whether it is a bootstrap server, of which the broker's id is not known."""
+        return self.id.startswith("-")
+
+    @property
     def endpoint(self) -> str:
         """Return `host:port`, an IPv6 address in brackets."""
         return host_and_port(self.host, self.port)

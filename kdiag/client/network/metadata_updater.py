@@ -323,7 +323,7 @@ class FollowingMetadataUpdater:
             limit_ns: how long looking up their names may take.
             forgets_brokers: whether what the brokers answer is of no use.
         """
-        brokers = [each for each in self.known if not each.id.startswith("-")]
+        brokers = [each for each in self.known if not each.is_bootstrap]
         servers = self.rebootstrapping.find_servers(brokers, now_ns, limit_ns)
         if servers is None:
             return
@@ -336,7 +336,7 @@ class FollowingMetadataUpdater:
 
     def accept(self, cluster: Cluster) -> None:
         """Use the brokers of a snapshot, besides the bootstrap servers."""
-        servers = [each for each in self.known if each.id.startswith("-")]
+        servers = [each for each in self.known if each.is_bootstrap]
         self.known = [*servers, *cluster.nodes()]
         self.rebootstrapping.end(cluster)
 

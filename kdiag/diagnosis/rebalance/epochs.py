@@ -198,18 +198,8 @@ class EpochGroup:
 
     def _failed(self, member_id: str, at_ns: int, note: str) -> RebalanceCause:
         info = self.history.members[member_id]
-        return RebalanceCause(
-            cause=CauseKind.MEMBER_FAILED,
-            confidence=Confidence.LIKELY,
-            at_ns=at_ns,
-            member_id=member_id,
-            instance_id=info.instance_id,
-            client_id=info.client_id,
-            client_host=info.client_host,
-            software=info.software,
-            note=note,
-            silent_ns=info.last_ns,
-        )
+        cause = info.cause(CauseKind.MEMBER_FAILED, Confidence.LIKELY, at_ns, note)
+        return msgspec.structs.replace(cause, silent_ns=info.last_ns)
 
     def _unexplained(self, since_ns: int) -> Rebalance | None:
         """Return the first rebalance after a time of which no cause was seen."""

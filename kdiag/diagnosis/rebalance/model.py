@@ -154,12 +154,12 @@ class Rebalance(msgspec.Struct, kw_only=True):
 
     Attributes:
         generation: the generation or epoch that it made.
-        previous: the one before; None where the source does not tell.
+        previous: the one before; None where the source does not say.
         causes: all that happened before it was over, in order; never empty.
         started_ns: its first sign; None if that is not in the source.
         ended_ns: when the last member that was seen had its assignment.
         phases: by member, in the order in which they joined.
-        member_count: how many members it left; None where the source does not tell.
+        member_count: how many members it left; None where the source does not say.
         moved: None where the assignments before or after are not known.
         is_told: whether the source told its generation; else that was counted on from the last one.
     """
@@ -207,7 +207,7 @@ class GroupMember(msgspec.Struct, kw_only=True):
         first_ns, last_ns: when it was first and last seen.
         generations: those in which it was seen.
         session_timeout_ns: what it asked for; 0 where the source does not tell.
-        port: of its last connection; None where the source does not tell.
+        port: of its last connection; None where the source does not say.
         back_ns: when its process was first heard after it was removed, since 1970; None unless it
             was.
         fenced_ns: when it was first answered that another member has its instance id, since 1970;
@@ -226,6 +226,29 @@ class GroupMember(msgspec.Struct, kw_only=True):
     port: int | None = None
     back_ns: int | None = None
     fenced_ns: int | None = None
+
+    def cause(
+        self, kind: CauseKind, confidence: Confidence, at_ns: int, note: str
+    ) -> RebalanceCause:
+        """Return a cause of this member that no request of its own shows.
+
+        Args:
+            kind: what happened.
+            confidence: how sure that is.
+            at_ns: when, since 1970.
+            note: why kdiag says so.
+        """
+        return RebalanceCause(
+            cause=kind,
+            confidence=confidence,
+            at_ns=at_ns,
+            member_id=self.member_id,
+            instance_id=self.instance_id,
+            client_id=self.client_id,
+            client_host=self.client_host,
+            software=self.software,
+            note=note,
+        )
 
 
 class Refusals(msgspec.Struct):
@@ -309,12 +332,12 @@ class GroupHistory(msgspec.Struct, kw_only=True):
     Attributes:
         group: its id.
         type: its kind.
-        protocol_type: `consumer`, `connect`, ...; None where the source does not tell.
+        protocol_type: `consumer`, `connect`, ...; None where the source does not say.
         source: `capture`, `offsets` or `log`, or several with commas.
         rebalances: in order.
         members: by id.
         refusals: what its members were refused.
-        cluster: the id of its cluster; None where the source has one, or does not tell.
+        cluster: the id of its cluster; None where the source has one, or does not say.
         coordinator: the address of the broker that its members asked last, if it has a cluster.
     """
 
@@ -341,7 +364,7 @@ class GroupHistory(msgspec.Struct, kw_only=True):
 
     @property
     def cluster_text(self) -> str:
-        """Return what tells its cluster from others: ` of cluster A (10.0.0.1:9092)`."""
+        """Return its cluster by name, if there are others: ` of cluster A (10.0.0.1:9092)`."""
         return "" if self.cluster is None else f" of cluster {self.cluster} ({self.coordinator})"
 
     @property

@@ -332,18 +332,11 @@ class Roster:
         member = self._members.get(member_id)
         info = GroupMember(member_id=member_id, first_ns=at_ns, last_ns=at_ns)
         info = info if member is None else member.info
-        return RebalanceCause(
-            cause=kind,
-            confidence=Confidence.UNKNOWN if is_open else Confidence.LIKELY,
-            at_ns=at_ns,
-            member_id=member_id,
-            instance_id=info.instance_id,
-            client_id=info.client_id,
-            client_host=info.client_host,
-            software=info.software,
-            note=note,
-            evidence=() if member is None or member.evidence is None else (member.evidence,),
-        )
+        sure = Confidence.UNKNOWN if is_open else Confidence.LIKELY
+        cause = info.cause(kind, sure, at_ns, note)
+        if member is None or member.evidence is None:
+            return cause
+        return msgspec.structs.replace(cause, evidence=(member.evidence,))
 
     def turn(self) -> None:
         """Begin a generation: those present, if they are all, are those before it."""

@@ -24,6 +24,11 @@ OWN_CLIENT_ID: Final = "kdiag-"
 """How the client ids of kdiag begin, with which it looks at clusters."""
 
 
+def is_own(client_id: str | None) -> bool:
+    """Return whether a client id is one of kdiag's."""
+    return (client_id or "").startswith(OWN_CLIENT_ID)
+
+
 class Traffic:
     """Looks at the exchanges of a capture, and judges its clients and brokers.
 
@@ -66,7 +71,7 @@ class Traffic:
             Who adds those that are like it; None if there is nothing to add.
         """
         exchange = dissection.exchange
-        if not self._with_own and (exchange.client_id or "").startswith(OWN_CLIENT_ID):
+        if not self._with_own and is_own(exchange.client_id):
             return None
         if exchange.pairing is Status.UNANSWERED:
             self.asking.add_unanswered(dissection)

@@ -79,12 +79,10 @@ class ExchangeCollector:
         exchanges: complete exchanges; the caller empties the list.
         last_number: number of the newest exchange.
         unmatched_responses: holds the responses without a request until their API is known.
-        overtaken: responses that came after one to a later request.
-        first_overtaken: number of the first such exchange; 0 without any.
-        violations: responses to no request, where no byte of requests is missing.
-        first_violation: number of the first such exchange; 0 without any.
-        early: responses that were captured before the last byte of their request.
-        first_early: number of the first such exchange; 0 without any.
+        overtaken, first_overtaken: responses that came after one to a later request, how many and
+            the number of the first; 0 without any, as below.
+        violations, first_violation: responses to no request, where no byte of requests is missing.
+        early, first_early: responses that were captured before the last byte of their request.
         skew_ns: how much earlier, at most.
         max_outstanding, max_outstanding_bytes: requests of one connection that may wait for their
             responses; beyond, the oldest is given up.
@@ -433,7 +431,8 @@ class Matcher:
         if exchange.number < self._last_answered:
             self._collector.note_overtaken(exchange.number)
             # With bytes missing or not understood, an id may be that of another request.
-            exchange.is_violation = not self._connection.gaps + self._connection.not_understood
+            connection = self._connection
+            exchange.is_violation = not connection.gaps and not connection.not_understood
         else:
             self._last_answered = exchange.number
         return exchange
@@ -571,10 +570,10 @@ class Matcher:
         """Release the unmatched responses.
 
         Args:
-            asked: the ids of the requests without a response, where all requests were seen: a
-                response with another id is one that nobody asked for.
+            asked: the ids of all requests without a response; with another, it answers none.
         """
-        (unmatched := self._collector.unmatched_responses).learn(self._held)
+        unmatched = self._collector.unmatched_responses
+        unmatched.learn(self._held)
         for number in self._held:
             exchange = unmatched.release(number)
             if exchange is not None and asked is not None and exchange.correlation_id not in asked:

@@ -2,7 +2,7 @@
 
     consumer   ack, window 0   <------ 3.99 s, it reads nothing ------>   ack, window 4096
 
-It costs one comparison for each packet where no window is closed. What else TCP tells takes the
+It costs one comparison for each packet where no window is closed. What else TCP shows takes the
 facts of each connection (`tracker.py`).
 
 Source: RFC 9293, section 3.8.6.
@@ -15,9 +15,9 @@ import numpy as np
 from kdiag.exchange.tcp_facts import WindowStall
 from kdiag.pcap.packets.address import AddressBook
 from kdiag.pcap.packets.index import SegmentBatch
+from kdiag.pcap.tcp.sorted_batch import ACK, RST, SYN
 
-_ACK: Final = 16
-_NO_WINDOW: Final = 2 | 4
+_NO_WINDOW: Final = SYN | RST
 """The window of a SYN says nothing of what was read, and that of a RST is 0 mostly."""
 
 _MOST: Final = 10_000
@@ -39,7 +39,7 @@ class ClosedWindows:
         if not self._since_ns and batch.window.all():
             return
         closed = batch.window == 0
-        closed &= (batch.flags & (_ACK | _NO_WINDOW)) == _ACK
+        closed &= (batch.flags & (ACK | _NO_WINDOW)) == ACK
         senders = {int(each) for each in np.unique(batch.source[closed])}
         senders |= {sender for sender, _ in self._since_ns}
         if not senders:

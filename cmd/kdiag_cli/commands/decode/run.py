@@ -250,7 +250,7 @@ class _DecodeRun:
     def _print_verdict(self, result: CaptureResult) -> None:
         """Print the findings: trouble, then style; and what was not judged."""
         self._output.line("")
-        trouble, style = _of_trouble_and_style(result.findings)
+        trouble, style = _apart(result.findings)
         if trouble:
             print_findings(self._output, trouble, more=self._more)
         else:
@@ -344,12 +344,9 @@ def _is_file(stream: object) -> bool:
         return False
 
 
-def _of_trouble_and_style(
-    findings: "Sequence[Finding]",
-) -> "tuple[list[Finding], list[Finding]]":
+def _apart(findings: "Sequence[Finding]") -> "tuple[list[Finding], list[Finding]]":
     if not findings:
         return [], []
-    from kdiag.findings.finding import is_style  # noqa: PLC0415 - loads all rules, 5 ms
+    from kdiag.findings.finding import apart  # noqa: PLC0415 - loads all rules, 5 ms
 
-    trouble = [each for each in findings if not is_style(each)]
-    return trouble, [each for each in findings if is_style(each)]
+    return apart(findings)

@@ -27,21 +27,21 @@ from kdiag.diagnosis.traffic.asking import (
     is_too_old,
 )
 from kdiag.diagnosis.traffic.consuming import CommitLedger, FetchLedger
-from kdiag.diagnosis.traffic.ledgers import MAX_LEDGERS, Asker
+from kdiag.diagnosis.traffic.ledgers import MAX_LEDGERS
 from kdiag.diagnosis.traffic.producing import (
     HOT_BYTES,
     LARGEST_BATCH_BYTES,
     PartitionLedger,
     ProducerLedger,
 )
-from kdiag.diagnosis.traffic.traffic import OWN_CLIENT_ID, Traffic
+from kdiag.diagnosis.traffic.traffic import Traffic, is_own
 from kdiag.errors import ReportError
 from kdiag.exchange.context.topic_names import TopicNames
 from kdiag.findings.finding import Finding
 from kdiag.report.engine import Database
 from kdiag.report.overview.questions import Row, ask, left_out_of
 from kdiag.report.overview.traffic.lost import read_lost_clients
-from kdiag.report.overview.traffic.refused import read_refused
+from kdiag.report.overview.traffic.refused import asker_of, read_refused
 from kdiag.report.overview.traffic.silent import read_silences
 from kdiag.report.overview.traffic.waiting import read_write_waits
 from kdiag.wire.catalog import APIS
@@ -84,7 +84,7 @@ def judge_tables(database: Database) -> TableFindings:
     for name, put, values in _COUNTS:
         rows = ask(database, name, _PACKAGE, most=MAX_LEDGERS, **values)
         for row in rows:
-            if not (row.get("client_id") or "").startswith(OWN_CLIENT_ID):
+            if not is_own(row.get("client_id")):
                 put(traffic, row)
         left_out += left_out_of(rows)
     unjudged = [*_judge_younger(database, traffic)]
@@ -119,12 +119,8 @@ def _read_nodes(database: Database, traffic: Traffic) -> str:
     return ""
 
 
-def _client(row: Row) -> Asker:
-    return Asker(row["client_host"], row["client_id"])
-
-
 def _put_producer(traffic: Traffic, row: Row) -> None:
-    traffic.producing.producers.put(_client(row), msgspec.convert(row, ProducerLedger))
+    traffic.producing.producers.put(asker_of(row), msgspec.convert(row, ProducerLedger))
 
 
 def _put_partition(traffic: Traffic, row: Row) -> None:
@@ -137,31 +133,31 @@ def _put_partition_count(traffic: Traffic, row: Row) -> None:
 
 
 def _put_fetches(traffic: Traffic, row: Row) -> None:
-    place = (_client(row), row["broker"])
+    place = (asker_of(row), row["broker"])
     traffic.consuming.fetches.put(place, msgspec.convert(row, FetchLedger))
 
 
 def _put_commits(traffic: Traffic, row: Row) -> None:
     ledger = msgspec.convert(row, CommitLedger)
-    ledger.client = _client(row)
+    ledger.client = asker_of(row)
     traffic.consuming.commits.put((row["connection"], row["group_id"]), ledger)
 
 
 def _put_metadata(traffic: Traffic, row: Row) -> None:
-    traffic.asking.metadata.put(_client(row), msgspec.convert(row, MetadataLedger))
+    traffic.asking.metadata.put(asker_of(row), msgspec.convert(row, MetadataLedger))
 
 
 def _put_quota(traffic: Traffic, row: Row) -> None:
-    traffic.asking.quotas.put(_client(row), msgspec.convert(row, QuotaLedger))
+    traffic.asking.quotas.put(asker_of(row), msgspec.convert(row, QuotaLedger))
 
 
 def _put_given_up(traffic: Traffic, row: Row) -> None:
-    place = (_client(row), row["broker"])
+    place = (asker_of(row), row["broker"])
     traffic.asking.given_up.put(place, msgspec.convert(row, GivenUpLedger))
 
 
 def _put_old_version(traffic: Traffic, row: Row) -> None:
-    old = OldVersion(_client(row), row["broker"], row["api_key"], row["version"])
+    old = OldVersion(asker_of(row), row["broker"], row["api_key"], row["version"])
     traffic.asking.old_versions.put(old, msgspec.convert(row, VersionLedger))
 
 
@@ -174,7 +170,7 @@ def _put_answers(traffic: Traffic, row: Row) -> None:
     for bits, answers in zip(row["bits"], row["answers"], strict=True):
         ledger.by_bits[bits] += answers
     ledger.sample.add(row["sample"])
-    traffic.answering.answers.put((row["broker"], _client(row)), ledger)
+    traffic.answering.answers.put((row["broker"], asker_of(row)), ledger)
 
 
 _TOO_OLD: Final = [

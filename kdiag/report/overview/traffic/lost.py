@@ -3,7 +3,7 @@
 from typing import Final
 
 from kdiag.diagnosis.traffic.controllers import OF_CLIENTS
-from kdiag.diagnosis.traffic.traffic import OWN_CLIENT_ID, Traffic
+from kdiag.diagnosis.traffic.traffic import Traffic, is_own
 from kdiag.exchange.model import Connection, Exchange, Status
 from kdiag.report.engine import Database
 from kdiag.report.overview.questions import Row, ask
@@ -36,7 +36,7 @@ def read_lost_clients(database: Database, traffic: Traffic) -> str:
     (end,) = ask(database, "end", _PACKAGE)
     connections: dict[str, Connection] = {}
     for row in rows:
-        if (row["client_id"] or "").startswith(OWN_CLIENT_ID):
+        if is_own(row["client_id"]):
             continue
         connection = connections.setdefault(
             row["connection_id"], _connection(row, len(connections), end["last_seen_ns"])

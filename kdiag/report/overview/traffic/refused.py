@@ -36,7 +36,7 @@ def read_refused(database: Database, traffic: Traffic) -> str:
     """
     refusing = traffic.refusing
     for row in ask(database, "asked", _PACKAGE):
-        refusing.asked[_client(row), row["api_key"]] = row["asked"]
+        refusing.asked[asker_of(row), row["api_key"]] = row["asked"]
     counted = {"own": f"{OWN_CLIENT_ID}%", "bucket_ns": BUCKET_NS, "most_times": MOST_TIMES}
     for row in rows_of(database, "outcomes", _PACKAGE, **counted):
         _put_outcome(refusing, row)
@@ -57,13 +57,14 @@ def read_refused(database: Database, traffic: Traffic) -> str:
     return ""
 
 
-def _client(row: Row) -> Asker:
+def asker_of(row: Row) -> Asker:
+    """Return the client that a row is about."""
     return Asker(row["client_host"], row["client_id"])
 
 
 def _put_outcome(refusing: Refusing, row: Row) -> None:
     """Count what some answers to a client came to, about one subject."""
-    place = _client(row), row["api_key"], row["about"], row["partition"]
+    place = asker_of(row), row["api_key"], row["about"], row["partition"]
     if row["error"] is None:
         for time_ns in (*row["to_times_ns"], row["last_ns"]):
             refusing.succeed(place, time_ns)

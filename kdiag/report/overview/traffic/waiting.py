@@ -5,12 +5,12 @@ Only brokers with writes that waited are looked at in full, and these are few.
 
 from typing import Final
 
-from kdiag.diagnosis.traffic.ledgers import Asker
 from kdiag.diagnosis.traffic.replicating import UNKNOWN, WriteWait
 from kdiag.diagnosis.traffic.silence import LEAST_SILENT_NS
 from kdiag.diagnosis.traffic.traffic import OWN_CLIENT_ID, Traffic
 from kdiag.report.engine import Database
 from kdiag.report.overview.questions import Row, ask, rows_of
+from kdiag.report.overview.traffic.refused import asker_of
 
 _PACKAGE: Final = "kdiag.report.overview.traffic"
 
@@ -62,7 +62,7 @@ def _wait(row: Row) -> WriteWait:
     return WriteWait(
         row["asked_ns"],
         row["ended_ns"],
-        Asker(row["client_host"], row["client_id"]),
+        asker_of(row),
         row["acks"],
         tuple(sorted((each["topic"], each["partition"]) for each in row["places"])),
         row["number"],

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from kdiag.exchange.line.phrase import count
-from kdiag.findings.finding import RULES, Finding, is_style
+from kdiag.findings.finding import RULES, Finding, apart
 from kdiag.report.overview.overview import Overview
 from kdiag.report.overview.questions import Row
 from kdiag_cli.commands.report.page.judged import Judged
@@ -49,8 +49,7 @@ def verdict_of(
             "Slow: answered after more than 100 ms, and ten times the median of their API; Fetch, "
             "JoinGroup and SyncGroup may wait, and do not count"
         )
-    trouble = [each for each in judged.findings if not is_style(each)]
-    style = [each for each in judged.findings if is_style(each)]
+    trouble, style = apart(judged.findings)
     if not trouble:
         yield _nothing(overview.health, judged)
     for alike in _by_rule(trouble):
